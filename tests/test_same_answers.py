@@ -127,10 +127,10 @@ def test_time_limit_is_reported_as_skipped(fake: Callable[..., Path], capsys: py
     new = fake("new", ('print("checked', 'time.sleep(60); print("checked'))
     begin = time.monotonic()
     arguments = [str(fake("old")), str(new), *FILES, "--only", "check", "--seconds"]
-    assert main([*arguments, "0.5"]) == 1
+    assert main([*arguments, "5"]) == 1
     assert time.monotonic() - begin < 30
     output = capsys.readouterr().out
-    assert "skipped: check: cplc check examples/netbill.cpl: the new version takes more than 0.5 s" in output
+    assert "skipped: check: cplc check examples/netbill.cpl: the new version takes more than 5 s" in output
     assert "nothing was compared" in output
 
 
@@ -250,7 +250,7 @@ def test_interrupt_stops_at_once(fake: Callable[..., Path]) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=15)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in errors
 

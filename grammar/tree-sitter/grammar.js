@@ -112,7 +112,9 @@ module.exports = grammar({
     coalition: ($) => seq('<<', list($.reference), '>>'),
     _infix: ($) => choice(seq($.infix_operator, optional($.bound)), ...signs),
     infix_operator: () => prec.dynamic(1, choice(...words.infixes)),
-    bound: ($) => seq('<=', choice($.number, $.name, $.parentheses), optional('ticks')),
+    bound: ($) => seq(
+      choice(seq('<=', choice($.number, $.name, $.parentheses)), seq('[', $.sum, '..', $.sum, ']')), optional('ticks'),
+    ),
     operand: ($) => prec.right(choice(
       $.number, $.parentheses, $.brackets,
       seq($.name, repeat(choice($.parentheses, $.brackets, seq(choice('.', '@'), $.name)))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,40 @@ on_those_with_games = pytest.mark.parametrize("name", ["explicit", "symbolic-oxi
 # --- runs
 
 
+TICK = Taken(frozenset({"send 0", "send 1", "receive 2", "tick 3", "exchange 0"}), "does(tick)")
+
+
+def laws_of_windows(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Formula]]:
+    """Laws of operators that range over steps or ticks."""
+    x, u, w = f.Next, f.Until, f.WeakUntil
+
+    def steps(high: int, low: int = 0) -> f.Bound:
+        return f.Bound(high, low)
+
+    def ticks(high: int, low: int = 0) -> f.Bound:
+        return f.Bound(high, low, TICK)
+
+    yield "interval of steps", Iff(f.Finally(p, steps(4, 2)), x(x(f.Finally(p, steps(2)))))
+    yield "until in an interval", Iff(u(p, q, steps(2, 1)), And((p, x(u(p, q, steps(1))))))
+    for window in (steps(3), steps(3, 1), ticks(0), ticks(2), ticks(2, 1)):
+        to_end = replace(window, low=0)
+        yield f"G{window}", Iff(f.Globally(p, window), Not(f.Finally(Not(p), window)))
+        yield f"R{window}", Iff(f.Release(p, q, window), Not(u(Not(p), Not(q), window)))
+        yield f"W{window}", Iff(w(p, q, window), Or((f.Globally(p, to_end), u(p, q, window))))
+        yield f"M{window}", Iff(f.StrongRelease(p, q, window), Not(w(Not(p), Not(q), window)))
+        yield f"F{window} over or", Iff(f.Finally(Or((p, q)), window), Or((f.Finally(p, window), f.Finally(q, window))))
+        yield f"F{window} reaches", Implies(f.Finally(p, window), f.Finally(p))
+    until_tick = u(And((p, Not(TICK))), Or((q, And((p, TICK, x(u(p, q, ticks(1))))))))
+    yield "until within ticks", Iff(u(p, q, ticks(2)), until_tick)
+    opens = u(And((p, Not(TICK))), And((p, TICK, x(u(p, q, ticks(1))))))
+    yield "until after a tick", Iff(u(p, q, ticks(2, 1)), opens)
+    yield "no tick", Iff(f.Finally(p, ticks(0)), u(Not(TICK), p))
+    yield "more ticks", Implies(f.Finally(p, ticks(1)), f.Finally(p, ticks(2)))
+    yield "longer interval", Implies(u(p, q, ticks(2, 1)), u(p, q, ticks(3, 1)))
+    yield "ticks and steps", Implies(f.Finally(p, steps(2)), f.Finally(p, ticks(2)))
+    yield "time that stops", Implies(f.Globally(Not(TICK)), f.Globally(p, ticks(3, 1)))
+
+
 def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Formula]]:
     """Laws of path formulas: every run satisfies them, for all operands."""
     x, y, g, h, o = f.Next, f.Previous, f.Globally, f.Historically, f.Once
@@ -64,9 +99,9 @@ def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Form
     yield "until", Iff(u(p, q), Or((q, And((p, x(u(p, q)))))))
     yield "weak until", Iff(f.WeakUntil(p, q), Or((q, And((p, x(f.WeakUntil(p, q)))))))
     yield "release", Iff(f.Release(p, q), And((q, Or((p, x(f.Release(p, q)))))))
-    yield "finally, bounded", Iff(f.Finally(p, 2), Or((p, x(f.Finally(p, 1)))))
-    yield "globally, bounded", Iff(f.Globally(p, 2), And((p, x(p), x(x(p)))))
-    yield "until, bounded", Iff(u(p, q, 2), Or((q, And((p, x(u(p, q, 1)))))))
+    yield "finally, bounded", Iff(f.Finally(p, f.Bound(2)), Or((p, x(f.Finally(p, f.Bound(1))))))
+    yield "globally, bounded", Iff(f.Globally(p, f.Bound(2)), And((p, x(p), x(x(p)))))
+    yield "until, bounded", Iff(u(p, q, f.Bound(2)), Or((q, And((p, x(u(p, q, f.Bound(1))))))))
     yield "since", g(Iff(s(p, q), Or((q, And((p, y(s(p, q))))))))
     yield "once", g(Iff(o(p), Or((p, y(o(p))))))
     # distribution
@@ -91,7 +126,8 @@ def laws_of_runs(p: Formula, q: Formula, r: Formula) -> Iterator[tuple[str, Form
     yield "not before", Iff(g(Implies(q, o(p))), f.WeakUntil(Not(q), p))
     yield "just before", Iff(ev(And((q, y(p)))), ev(And((p, x(q)))))
     yield "since, seen from there", Iff(ev(And((q, s(p, r)))), ev(And((r, Or((q, x(u(p, And((p, q))))))))))
-    yield "bounded", Implies(f.Finally(p, 1), f.Finally(p, 3))
+    yield from laws_of_windows(p, q, r)
+    yield "bounded", Implies(f.Finally(p, f.Bound(1)), f.Finally(p, f.Bound(3)))
 
 
 @on_each

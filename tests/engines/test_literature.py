@@ -203,7 +203,7 @@ def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *other_agents: str
     [
         pytest.param(A(G(f.Implies(_STUCK, F(_KNOWN)))), NOBODY, True, id="the turn ends, and the controller sees it"),
         pytest.param(A(G(f.Implies(_STUCK, _KNOWN))), NOBODY, False, id="but not at once"),
-        pytest.param(A(G(f.Implies(_STUCK, f.Finally(_KNOWN, 1)))), NOBODY, False, id="nor within one step"),
+        pytest.param(A(G(f.Implies(_STUCK, f.Finally(_KNOWN, f.Bound(1))))), NOBODY, False, id="nor within one step"),
         pytest.param(A(G(f.Implies(_STUCK, F(_KNOWN, _EVICTED)))), GATE, True, id="known and evicted, it keeps going"),
         pytest.param(A(G(f.Implies(_STUCK, F(_KNOWN, _EVICTED)))), NOBODY, False, id="no controller has to act"),
         pytest.param(

@@ -126,6 +126,12 @@ _BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
     "release": f.Release,
     "since": f.Since,
 }
+_BOUNDED: dict[str, Callable[[Formula, Formula, f.Bound | None], Formula]] = {
+    "until": f.Until,
+    "release": f.Release,
+    "weak until": f.WeakUntil,
+    "strong release": f.StrongRelease,
+}
 
 
 def channel_of(data: dict[str, Any]) -> Channel:
@@ -141,6 +147,13 @@ def offering_of(data: dict[str, Any]) -> Offering:
     return Offering(channel_of(data), tuple(offers))
 
 
+def bound_of(data: Any) -> f.Bound | None:
+    if data is None or isinstance(data, int):
+        return None if data is None else f.Bound(data)
+    ticks = data.get("ticks")
+    return f.Bound(data["to"], data["from"], None if ticks is None else f.Taken(frozenset(ticks[0]), ticks[1]))
+
+
 def formula_of(data: list[Any]) -> Formula:
     match data:
         case ["atom", condition, text]:
@@ -154,11 +167,9 @@ def formula_of(data: list[Any]) -> Formula:
         case ["or", *operands]:
             return f.Or(tuple(map(formula_of, operands)))
         case ["finally", operand, bound]:
-            return f.Finally(formula_of(operand), bound)
+            return f.Finally(formula_of(operand), bound_of(bound))
         case ["globally", operand, bound]:
-            return f.Globally(formula_of(operand), bound)
-        case ["until", left, right, bound]:
-            return f.Until(formula_of(left), formula_of(right), bound)
+            return f.Globally(formula_of(operand), bound_of(bound))
         case ["A" | "E" as quantifier, path, along]:
             taken = None if along is None else f.Taken(frozenset(along[0]), along[1])
             return f.OnPaths(quantifier, formula_of(path), taken)
@@ -191,6 +202,8 @@ def formula_of(data: list[Any]) -> Formula:
             )
         case [word, operand]:
             return _UNARY[word](formula_of(operand))
+        case [word, left, right, bound]:
+            return _BOUNDED[word](formula_of(left), formula_of(right), bound_of(bound))
         case [word, left, right]:
             return _BINARY[word](formula_of(left), formula_of(right))
         case _:

@@ -33,6 +33,7 @@ _HARD: Final = 4
 """Seconds of processor time beyond the budget after which the kernel ends a process that is not in Python."""
 _SILENT: Final = 600.0
 """Seconds by the clock without any input done, after which an input is taken to be blocked."""
+_SHARED: Final = struct.Struct("qqddq")
 _MINIMISING: Final = 10.0
 """Processor time for making one finding small."""
 _MOST_OF_A_KIND: Final = 3
@@ -183,10 +184,42 @@ def run(target: Target, seed: int, numbers: range, seconds: float, folder: Path)
     return figures
 
 
+@dataclass(frozen=True)
+class _Progress:
+    """Memory that a child shares with its parent: the last input, and figures of those that have ended.
+
+    A message for each of ten thousand inputs a second would take most of the time.
+    """
+
+    memory: mmap.mmap
+
+    @classmethod
+    def before(cls, number: int) -> _Progress:
+        progress = cls(mmap.mmap(-1, _SHARED.size))
+        progress.set(number - 1, Figures("", 0))
+        return progress
+
+    def set(self, last: int, figures: Figures) -> None:
+        _SHARED.pack_into(
+            self.memory, 0, last, figures.inputs, figures.seconds, figures.slowest, figures.slowest_number
+        )
+
+    @property
+    def last(self) -> int:
+        number: int = _SHARED.unpack_from(self.memory)[0]
+        return number
+
+    def add_to(self, figures: Figures) -> None:
+        _, inputs, seconds, slowest, slowest_number = _SHARED.unpack_from(self.memory)
+        figures.inputs += inputs
+        figures.seconds += seconds
+        if slowest > figures.slowest:
+            figures.slowest, figures.slowest_number = slowest, slowest_number
+
+
 def _in_child(target: Target, figures: Figures, numbers: range, seconds: float) -> int:
     """Try inputs in one child process until it ends; return the number to go on with."""
-    shared = mmap.mmap(-1, 8)
-    shared[:8] = struct.pack("q", numbers.start - 1)
+    progress = _Progress.before(numbers.start)
     _ = target.texts
     reader, writer = os.pipe()
     with warnings.catch_warnings():
@@ -196,23 +229,20 @@ def _in_child(target: Target, figures: Figures, numbers: range, seconds: float) 
         code = 1
         try:
             os.close(reader)
-            _child(target, figures.seed, numbers, seconds, shared, writer)
+            _child(target, figures.seed, numbers, seconds, progress, writer)
             code = 0
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(code)
     os.close(writer)
-    for line in _lines(reader, child):
-        message = json.loads(line)
-        if "finding" in message:
-            one = message["finding"]
-            figures.findings.append(Finding(**{**one, "data": bytes.fromhex(one["data"])}))
-        else:
-            _count(figures, message["number"], message["took"])
+    for line in _lines(reader, child, progress):
+        one = json.loads(line)
+        figures.findings.append(Finding(**{**one, "data": bytes.fromhex(one["data"])}))
     status = os.waitpid(child, 0)[1]
-    last: int = struct.unpack("q", shared[:8])[0]
-    shared.close()
+    last = progress.last
+    progress.add_to(figures)
+    progress.memory.close()
     if os.WIFSIGNALED(status) and last >= numbers.start:
         name = signal.Signals(os.WTERMSIG(status)).name
         _count(figures, last, SECONDS + _HARD)
@@ -224,13 +254,16 @@ def _in_child(target: Target, figures: Figures, numbers: range, seconds: float) 
     return last + 1
 
 
-def _lines(reader: int, child: int) -> Iterator[bytes]:
-    """Yield what a child writes until it ends; a child that writes nothing for a long time is ended."""
-    rest = b""
+def _lines(reader: int, child: int, progress: _Progress) -> Iterator[bytes]:
+    """Yield the findings of a child until it ends; a child that stays at one input for a long time is ended."""
+    rest, before = b"", progress.last
     with os.fdopen(reader, "rb", buffering=0) as stream:
         while True:
             if not select.select([stream], [], [], _SILENT)[0]:
-                os.kill(child, signal.SIGKILL)
+                if progress.last == before:
+                    os.kill(child, signal.SIGKILL)
+                before = progress.last
+                continue
             data = stream.read(1 << 16)
             if not data:
                 return
@@ -238,26 +271,30 @@ def _lines(reader: int, child: int) -> Iterator[bytes]:
             yield from lines
 
 
-def _child(target: Target, seed: int, numbers: range, seconds: float, shared: mmap.mmap, writer: int) -> None:
+def _child(target: Target, seed: int, numbers: range, seconds: float, progress: _Progress, writer: int) -> None:
     faulthandler.enable()
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     _soft_limit(resource.RLIMIT_STACK, _STACK)
     _soft_limit(resource.RLIMIT_AS, _MEMORY)
     _soft_limit(resource.RLIMIT_CORE, 0)
     prepared(target)
+    figures = Figures(target.name, seed)
     began = time.process_time()
     for number in numbers:
         before = time.process_time()
-        if before - began >= seconds:
+        figures.seconds = before - began
+        if figures.seconds >= seconds:
+            progress.set(number - 1, figures)
             return
-        shared[:8] = struct.pack("q", number)
+        progress.set(number, figures)
         _soft_limit(resource.RLIMIT_CPU, int(before + SECONDS) + _HARD)
         data = target.input(seed, number)
         wrong = outcome(target, data)
         if wrong is not None:
             finding = Finding(target.name, seed, number, *wrong, data)
-            _send(writer, {"finding": {**asdict(finding), "data": data.hex()}})
-        _send(writer, {"number": number, "took": time.process_time() - before})
+            _send(writer, {**asdict(finding), "data": data.hex()})
+        _count(figures, number, time.process_time() - before)
+        progress.set(number, figures)
 
 
 def _send(writer: int, message: dict[str, object]) -> None:

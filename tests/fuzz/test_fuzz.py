@@ -62,7 +62,7 @@ def _hanging(data: bytes) -> None:
 
 
 def test_hang_is_a_finding_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaign, "_MINIMISING", 3.0)
+    monkeypatch.setattr(campaign, "_MINIMISING", 0.5)
     figures = run(_target("hanging", _hanging), 1, range(1), 60, tmp_path)
     (finding,) = figures.findings
     assert finding.kind == f"over {SECONDS:g} s of processor time"

@@ -23,7 +23,7 @@ from cplc.logs.reading import read
 _MIB = 1 << 20
 _EVENT = b'<event><string key="concept:name" value="pay"/></event>'
 _MAPPING = LogMapping(notion=Notion("case"), vocabulary=Vocabulary(frozenset(["pay"]), {}, frozenset(["A"])))
-_SIZE = 8 * _MIB
+_SIZE = 4 * _MIB
 """Bytes that each of these logs has unpacked, or somewhat more."""
 _HELD = 40 * _MIB
 """Bytes that reading may take: values as Python has them take some thirty times their text, of which 1 MiB is held."""

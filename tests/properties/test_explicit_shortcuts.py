@@ -17,7 +17,7 @@ from tests.support.random_examples import examples
 from cplc.engines.explicit import engine as explicit
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Read
-from cplc.logic.formulas import Atom, Finally, Knows, OnPaths
+from cplc.logic.formulas import Atom, Bound, Finally, Knows, OnPaths
 from cplc.statespace import interleaved, packing, state_graph
 from cplc.system.model import System
 
@@ -72,7 +72,7 @@ def test_many_counters() -> None:
     last = Atom(Equal(Read("count@3"), Const(10)), "the last")
     assert engine.count(engine.satisfying(last)) == 11**3
     assert engine.is_valid(OnPaths("A", Finally(last)))
-    assert engine.count(engine.satisfying(OnPaths("E", Finally(last, 4)))) == 5 * 11**3
+    assert engine.count(engine.satisfying(OnPaths("E", Finally(last, Bound(4))))) == 5 * 11**3
     assert engine.count(engine.satisfying(Knows("each", ("A[3]",), last))) == 11**3
     assert engine.count(engine.satisfying(Knows("each", ("A[2]",), last))) == 0
 

@@ -20,6 +20,7 @@ from cplc.syntax.formula_parser import read
 from cplc.system.printer import formula_text
 
 Shape = tuple[object, ...] | str
+Limits = tuple[int, int, bool]
 """A tree without its spans; conjunctions and disjunctions have any number of operands."""
 
 _TEXTS = (
@@ -52,7 +53,9 @@ def _actions() -> SearchStrategy[f.Taken]:
 
 def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    bounds = st.none() | st.integers(0, 3)
+    ticks = st.none() | st.just(f.Taken(frozenset({"tick"}), "does(tick)"))
+    windows = st.builds(lambda low, more, by: f.Bound(low + more, low, by), st.integers(0, 2), st.integers(0, 3), ticks)
+    bounds = st.none() | windows
     quantifiers, groups = st.sampled_from(("A", "E")), st.sampled_from(_GROUPS)
     goals = st.one_of(
         st.builds(f.Next, inner), st.builds(f.Finally, inner), st.builds(f.Globally, inner),
@@ -66,8 +69,8 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         st.builds(f.Iff, inner, inner),
         *(inner.map(kind) for kind in (f.Next, f.Previous, f.Once, f.Historically)),
         *(st.builds(kind, inner, bounds) for kind in (f.Finally, f.Globally)),
-        st.builds(f.Until, inner, inner, bounds),
-        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.StrongRelease, f.Since)),
+        *(st.builds(kind, inner, inner, bounds) for kind in (f.Until, f.WeakUntil, f.Release, f.StrongRelease)),
+        st.builds(f.Since, inner, inner),
         st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
         st.builds(f.OnPaths, quantifiers, inner),
         st.builds(f.Enforces, groups, goals, st.booleans()),
@@ -102,12 +105,12 @@ def parsed(text: str) -> Shape:
 def read_shape(expression: ast.Expr) -> Shape:
     """Return what the parser has made of a text."""
     match expression:
-        case ast.Unary(op, operand, bound):
-            return op, _number(bound), read_shape(operand)
+        case ast.Unary(op, operand, bound, in_ticks, low):
+            return op, _limits(low, bound, in_ticks), read_shape(operand)
         case ast.Junction(op, operands):
             return joined(op, [read_shape(operand) for operand in operands])
-        case ast.Binary(op, left, right, bound):
-            return op, _number(bound), read_shape(left), read_shape(right)
+        case ast.Binary(op, left, right, bound, in_ticks, low):
+            return op, _limits(low, bound, in_ticks), read_shape(left), read_shape(right)
         case ast.OverPaths(quantifier, path, along):
             return quantifier, None if along is None else read_shape(along), read_shape(path)
         case ast.Strategic(group, path):
@@ -124,9 +127,14 @@ def read_shape(expression: ast.Expr) -> Shape:
             return expression.span.text
 
 
-def _number(bound: ast.Expr | None) -> int | None:
+def _limits(low: ast.Expr | None, bound: ast.Expr | None, in_ticks: bool) -> Limits | None:
+    assert low is None or isinstance(low, ast.Literal_)
     assert bound is None or isinstance(bound, ast.Literal_)
-    return None if bound is None else int(bound.value)
+    return None if bound is None else (0 if low is None else int(low.value), int(bound.value), in_ticks)
+
+
+def limits(bound: f.Bound | None) -> Limits | None:
+    return None if bound is None else (bound.low, bound.high, bound.ticks is not None)
 
 
 def joined(op: str, operands: list[Shape]) -> Shape:
@@ -175,17 +183,17 @@ def shape(formula: Formula) -> Shape:
         case f.Next(operand):
             return "X", None, shape(operand)
         case f.Finally(operand, bound):
-            return "F", bound, shape(operand)
+            return "F", limits(bound), shape(operand)
         case f.Globally(operand, bound):
-            return "G", bound, shape(operand)
+            return "G", limits(bound), shape(operand)
         case f.Until(left, right, bound):
-            return "U", bound, shape(left), shape(right)
-        case f.WeakUntil(left, right):
-            return "W", None, shape(left), shape(right)
-        case f.StrongRelease(left, right):
-            return "M", None, shape(left), shape(right)
-        case f.Release(left, right):
-            return "R", None, shape(left), shape(right)
+            return "U", limits(bound), shape(left), shape(right)
+        case f.WeakUntil(left, right, bound):
+            return "W", limits(bound), shape(left), shape(right)
+        case f.StrongRelease(left, right, bound):
+            return "M", limits(bound), shape(left), shape(right)
+        case f.Release(left, right, bound):
+            return "R", limits(bound), shape(left), shape(right)
         case f.Since(left, right):
             return "S", None, shape(left), shape(right)
         case f.Previous(operand):

@@ -21,7 +21,7 @@ from cplc.checking.ltl_progression import NotProgressible, progression
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Read, conj
-from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
+from cplc.logic.formulas import And, Atom, Bound, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.report.itf import run_trace
 from cplc.report.json_data import run_data
 from cplc.runtime.limits import ResourceExhausted
@@ -151,7 +151,7 @@ def test_progression_equals_the_formula_over_the_whole_path(data: st.DataObject,
     engine = ExplicitEngine(system, limit=20_000)
 
     def begins(formula: Formula, state: State) -> bool:
-        satisfying = engine.satisfying(OnPaths("E", Finally(formula, 0)))
+        satisfying = engine.satisfying(OnPaths("E", Finally(formula, Bound(0))))
         return not engine.is_empty(engine.intersection(engine.singleton(state), satisfying))
 
     def truth(formula: Formula, at: int) -> bool:

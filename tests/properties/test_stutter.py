@@ -36,8 +36,10 @@ def paths() -> SearchStrategy[Formula]:
 
 def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    bounds = st.none() | st.none() | st.integers(0, 2)
-    unbounded = (f.WeakUntil, f.Release, f.StrongRelease, f.Since, f.Implies, f.Iff)
+    ticks = st.none() | st.just(B)
+    steps = st.builds(lambda low, more, by: f.Bound(low + more, low, by), st.integers(0, 1), st.integers(0, 2), ticks)
+    bounds = st.none() | st.none() | steps
+    unbounded = (f.Since, f.Implies, f.Iff)
     return st.one_of(
         inner.map(f.Not),
         several.map(f.And),
@@ -45,7 +47,7 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         *(inner.map(kind) for kind in (f.Next, f.Previous, f.Once, f.Historically)),
         *(st.builds(kind, inner, inner) for kind in unbounded),
         *(st.builds(kind, inner, bounds) for kind in (f.Finally, f.Globally)),
-        st.builds(f.Until, inner, inner, bounds),
+        *(st.builds(kind, inner, inner, bounds) for kind in (f.Until, f.WeakUntil, f.Release, f.StrongRelease)),
     )
 
 
@@ -117,7 +119,9 @@ def test_stutter_steps_from_the_start_preserve_value_without_next(
         f.Finally(f.Globally(f.Not(A))),
         f.Globally(f.Finally(f.And((P, A)))),
         f.Next(f.Next(A)),
-        f.Finally(f.And((P, Q)), 3),
+        f.Finally(f.And((P, Q)), f.Bound(3)),
+        f.Finally(f.And((P, Q)), f.Bound(3, ticks=B)),
+        f.Globally(f.Implies(P, f.Finally(A, f.Bound(3, 1, B)))),
         f.And((A, f.Next(f.Globally(P)))),
     ],
 )
@@ -132,7 +136,7 @@ def test_stutter_invariant_formulas(path: Formula) -> None:
         f.Globally(A),
         f.Globally(f.Next(P)),
         f.Finally(f.Previous(P)),
-        f.Globally(f.Finally(P, 3)),
+        f.Globally(f.Finally(P, f.Bound(3))),
         f.Until(P, A),
         f.Finally(f.Or((f.Not(A), P))),
         f.Globally(f.Implies(P, f.Once(A))),

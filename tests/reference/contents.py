@@ -10,9 +10,10 @@ holds if all rests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from tests.reference.terms import calculate, compare
 
@@ -75,24 +76,29 @@ class Watched:
         match term:
             case t.FactRef(fact):
                 return self._plain(self._model.fact[fact].meaning)
-            case t.Apply("F", (operand,), bound):
-                return t.Apply("U", (t.TRUE, self._plain(operand)), bound)
-            case t.Apply("G", (operand,), bound):
-                return _no(t.Apply("U", (t.TRUE, _no(self._plain(operand))), bound))
-            case t.Apply("U", (left, right), bound):
-                return t.Apply("U", (self._plain(left), self._plain(right)), bound)
+            case t.Apply("F", (operand,)):
+                return self._until(term, t.TRUE, self._plain(operand))
+            case t.Apply("G", (operand,)):
+                return _no(self._until(term, t.TRUE, _no(self._plain(operand))))
+            case t.Apply("U", (left, right)):
+                return self._until(term, self._plain(left), self._plain(right))
             case t.Apply("W", (left, right)):
-                p, q = self._plain(left), self._plain(right)
-                return _no(t.Apply("U", (_no(q), t.Apply("&", (_no(p), _no(q))))))
+                return self._weak_until(term, self._plain(left), self._plain(right))
             case t.Apply("R", (left, right)):
-                return _no(t.Apply("U", (_no(self._plain(left)), _no(self._plain(right)))))
+                return _no(self._until(term, _no(self._plain(left)), _no(self._plain(right))))
             case t.Apply("M", (left, right)):
-                p, q = self._plain(left), self._plain(right)
-                return t.Apply("U", (q, t.Apply("&", (p, q))))
+                return _no(self._weak_until(term, _no(self._plain(left)), _no(self._plain(right))))
             case t.Apply("!" | "&" | "|" | "->" | "<->" as op, operands):
                 return t.Apply(op, tuple(map(self._plain, operands)))
             case _:
                 return term
+
+    def _until(self, like: t.Apply, left: Term, right: Term) -> Term:
+        return t.Apply("U", (left, right), like.bound, like.in_ticks, like.low)
+
+    def _weak_until(self, like: t.Apply, left: Term, right: Term) -> Term:
+        broken = self._until(replace(like, low=0), t.TRUE, _no(left))
+        return t.Apply("|", (_no(broken), self._until(like, left, right)))
 
     def _leaves(self, term: Term) -> Iterator[Term]:
         match term:
@@ -109,8 +115,8 @@ class Watched:
             case t.Apply("U", (left, right), bound):
                 yield from self._temporals(left)
                 yield from self._temporals(right)
-                for less in range(bound or 0):
-                    yield t.Apply("U", (left, right), less)
+                for passed in range(bound or 0, 0, -1):
+                    yield _after_ticks(term, passed)
                 yield term
             case t.Apply("!" | "&" | "|" | "->" | "<->", operands):
                 for operand in operands:
@@ -180,13 +186,13 @@ class Watched:
             case t.Const(value):
                 return value is True
             case t.Apply("U", (left, right), bound):
-                if self._holds(right, letter, following):
+                if not term.low and self._holds(right, letter, following):
                     return True
                 if not self._holds(left, letter, following):
                     return False
                 if bound is None or not letter.ticks:
                     return term in following
-                return bound > 0 and t.Apply("U", (left, right), bound - 1) in following
+                return bound > 0 and _after_ticks(term, 1) in following
             case t.Apply("!", (operand,)):
                 return not self._holds(operand, letter, following)
             case t.Apply("&", operands):
@@ -255,10 +261,10 @@ class Watched:
             case t.Const():
                 return term
             case t.Apply("U", (left, right), bound):
-                now, lasting = self._progressed(right, letter), self._progressed(left, letter)
-                later: Term = term
+                now = t.FALSE if term.low else self._progressed(right, letter)
+                lasting, later = self._progressed(left, letter), cast(Term, term)
                 if bound is not None and letter.ticks:
-                    later = t.Apply("U", (left, right), bound - 1) if bound else t.FALSE
+                    later = _after_ticks(term, 1) if bound else t.FALSE
                 return t.Apply("|", (now, t.Apply("&", (lasting, later))))
             case t.Apply("!" | "&" | "|" | "->" | "<->" as op, operands):
                 return t.Apply(op, tuple(self._progressed(operand, letter) for operand in operands))
@@ -305,7 +311,7 @@ class Watched:
             case t.Const(value):
                 return value is True
             case t.Apply("U", (_, right)):
-                return self._at_rest(right, state)
+                return not term.low and self._at_rest(right, state)
             case t.Apply("!", (operand,)):
                 return not self._at_rest(operand, state)
             case t.Apply("&", operands):
@@ -386,3 +392,9 @@ def _value(term: Term, given: Mapping[tuple[str, ...], Value | None]) -> Value |
             return calculate(op, _value(left, given), _value(right, given))
         case _:
             raise AssertionError(f"not a leaf: {term}")
+
+
+def _after_ticks(until: t.Apply, passed: int) -> Term:
+    """Return what remains of a bounded until after so many ticks."""
+    assert until.bound is not None
+    return replace(until, bound=until.bound - passed, low=max(0, until.low - passed))

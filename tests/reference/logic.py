@@ -30,6 +30,10 @@ States = frozenset[int]
 def is_plain(path: Term) -> bool:
     """Return whether it is one operator of CTL over state formulas, or a state formula."""
     match path:
+        case t.Apply(low=int(low), in_ticks=in_ticks) if low or in_ticks:
+            return False
+        case t.Apply("W" | "R" | "M", _, int()):
+            return False
         case t.Apply("X" | "F" | "G" | "U" | "W" | "R" | "M", operands):
             return all(map(is_about_states, operands))
         case _:

@@ -7,7 +7,7 @@ uniform strategies, is shared with the oracle for systems. Other games are solve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import eq
 from typing import cast
@@ -111,18 +111,18 @@ def path_of(term: Term) -> Path:
             return tableau.Both(path_of(left), tableau.Next(tableau.implies(path_of(left), path_of(right))))
         case t.Apply("X", (operand,)):
             return tableau.Next(path_of(operand))
-        case t.Apply("F", (operand,), bound):
-            return tableau.eventually(path_of(operand), bound)
-        case t.Apply("G", (operand,), bound):
-            return tableau.globally(path_of(operand), bound)
-        case t.Apply("U", (left, right), bound):
-            return tableau.until(path_of(left), path_of(right), bound)
+        case t.Apply("F", (operand,)):
+            return _within(term, tableau.ALWAYS_SO, path_of(operand))
+        case t.Apply("G", (operand,)):
+            return tableau.no(_within(term, tableau.ALWAYS_SO, tableau.no(path_of(operand))))
+        case t.Apply("U", (left, right)):
+            return _within(term, path_of(left), path_of(right))
         case t.Apply("W", (left, right)):
-            return tableau.weak_until(path_of(left), path_of(right))
+            return _weak(term, path_of(left), path_of(right))
         case t.Apply("R", (left, right)):
-            return tableau.release(path_of(left), path_of(right))
+            return tableau.no(_within(term, tableau.no(path_of(left)), tableau.no(path_of(right))))
         case t.Apply("M", (left, right)):
-            return tableau.until(path_of(right), tableau.every((path_of(left), path_of(right))), None)
+            return tableau.no(_weak(term, tableau.no(path_of(left)), tableau.no(path_of(right))))
         case t.Apply("Y", (operand,)):
             return tableau.Yesterday(path_of(operand))
         case t.Apply("O", (operand,)):
@@ -133,6 +133,25 @@ def path_of(term: Term) -> Path:
             return tableau.Since(path_of(left), path_of(right))
         case _:
             raise AssertionError(f"not a path formula: {term}")
+
+
+def _within(term: t.Apply, left: Path, right: Path) -> Path:
+    """Return until within the bound of the operator, one step or tick after the other."""
+    if term.bound is None:
+        return tableau.Until(left, right)
+    tick: Path = tableau.Seen(t.Does("tick", "")) if term.in_ticks else tableau.ALWAYS_SO
+    reached = tableau.no(tableau.ALWAYS_SO)
+    for passed in range(term.bound, -1, -1):
+        ways = [tableau.every((left, tick, tableau.Next(reached)))] if passed < term.bound else []
+        reached = tableau.some((right, *ways) if passed >= term.low else ways)
+        if term.in_ticks:
+            reached = tableau.Until(tableau.Both(left, tableau.no(tick)), reached)
+    return reached
+
+
+def _weak(term: t.Apply, left: Path, right: Path) -> Path:
+    lasting = tableau.no(_within(replace(term, low=0), tableau.ALWAYS_SO, tableau.no(left)))
+    return tableau.some((lasting, _within(term, left, right)))
 
 
 @dataclass(frozen=True)

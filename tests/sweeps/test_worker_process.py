@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import until
 
 from cplc.sweeps.executors import MAX_LOST_WORKERS, JobAbandoned, WorkerProcess, memory_of
 from cplc.sweeps.jobs import Job, JobLimits, SourceText, SweepOptions
@@ -62,7 +63,7 @@ def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: Work
 
 def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     item = _item("dining_cryptographers.cpl", SweepOptions(engine="explicit"), n="12")
-    rows = apart.rows(item, JobLimits(seconds=1))
+    rows = apart.rows(item, JobLimits(seconds=3))  # a busy machine has compiled it by then
     assert {row.answer for row in rows} == {"unknown"}
     subjects = [row.subject for row in rows]
     assert (subjects[0], subjects[-4:]) == ("correct", ["live", "deadlock_free", "no_debt_forgotten", "sound"])
@@ -111,7 +112,7 @@ def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> Non
 
     def later() -> bool:
         """Kill the first worker when its item has had most of its time."""
-        if apart.deadline is not None and time.monotonic() > apart.deadline - 0.5:
+        if apart.deadline is not None and time.monotonic() > apart.deadline - 1.5:
             deadlines.append(apart.deadline)
             ready.set()
         return is_wanted() if ready.is_set() else True
@@ -137,20 +138,13 @@ def test_cancelled_item_stops_its_worker() -> None:
     with pytest.raises(JobAbandoned):
         apart.rows(_ENDLESS, JobLimits(seconds=20), _for(5, wanted))
     assert apart.process is None
-    _until(lambda: not any(map(_is_there, processes)))
+    until(lambda: not any(map(_is_there, processes)), "all processes of the item end")
 
 
 def _for(seconds: float, is_wanted: Callable[[], bool]) -> Callable[[], bool]:
     """Return the same process, with a time limit where its end cannot be observed."""
     end = time.monotonic() + seconds
     return lambda: is_wanted() and time.monotonic() < end
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_memory_is_that_of_the_process() -> None:

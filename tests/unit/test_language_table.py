@@ -121,7 +121,7 @@ def test_grammar_has_the_words_of_the_table() -> None:
 
 def test_grammar_of_formulas_has_the_operators_of_the_table() -> None:
     assert _terminals("STEP", "GOAL", "PATHS") == PREFIXES
-    assert _terminals("UNTIL", "WEAK", "THEREFORE") == set(words_of("infix"))
+    assert _terminals("UNTIL", "SINCE", "THEREFORE") == set(words_of("infix"))
     assert _terminals("QUANTIFIER", "TRUTH") == LITERALS
     between = _terminals("SOCIAL", "CONDITIONAL", "HANDING_OVER", "SOCIAL_IF")
     assert between == set(BETWEEN_ROLES)

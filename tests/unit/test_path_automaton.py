@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -86,21 +86,31 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
             positions.append(after)
         return positions
 
-    def within(position: int, bound: int | None) -> list[int]:
+    def within(position: int, bound: f.Bound | None) -> list[tuple[int, bool]]:
+        """Return the positions up to the end of the window, each with whether it is inside."""
         if bound is None:
-            return future(position)
-        positions = [position]
-        for _ in range(bound):
-            positions.append(word.after(positions[-1]))
-        return positions
+            return [(at, True) for at in future(position)]
+        visited: list[tuple[int, bool]] = []
+        count = 0
+        while count <= bound.high and len(visited) < (bound.high + 2) * len(word.letters):
+            visited.append((position, count >= bound.low))
+            count += bound.ticks is None or word.holds(position, bound.ticks)
+            position = word.after(position)
+        return visited
 
-    def until(left: Sequence[bool], right: Sequence[bool], position: int, bound: int | None) -> bool:
-        for at in within(position, bound):
-            if right[at]:
+    def until(left: Sequence[bool], right: Sequence[bool], position: int, bound: f.Bound | None) -> bool:
+        for at, inside in within(position, bound):
+            if inside and right[at]:
                 return True
             if not left[at]:
                 return False
         return False
+
+    def throughout(now: Sequence[bool], position: int, bound: f.Bound | None) -> bool:
+        return all(now[at] for at, inside in within(position, bound) if inside)
+
+    def up_to(bound: f.Bound | None) -> f.Bound | None:
+        return None if bound is None else replace(bound, low=0)
 
     def truth(operand: Formula) -> list[bool]:
         return _truth(word, operand)
@@ -123,24 +133,24 @@ def _truth(word: Lasso, formula: Formula) -> list[bool]:
             return [now[word.after(at)] for at in positions]
         case f.Finally(operand, bound):
             now = truth(operand)
-            return [any(now[later] for later in within(at, bound)) for at in positions]
+            return [any(now[later] for later, inside in within(at, bound) if inside) for at in positions]
         case f.Globally(operand, bound):
             now = truth(operand)
-            return [all(now[later] for later in within(at, bound)) for at in positions]
+            return [throughout(now, at, bound) for at in positions]
         case f.Until(left, right, bound):
             one, other = truth(left), truth(right)
             return [until(one, other, at, bound) for at in positions]
-        case f.WeakUntil(left, right):
+        case f.WeakUntil(left, right, bound):
             one, other = truth(left), truth(right)
-            return [all(one[later] for later in future(at)) or until(one, other, at, None) for at in positions]
-        case f.Release(left, right):
+            return [throughout(one, at, up_to(bound)) or until(one, other, at, bound) for at in positions]
+        case f.Release(left, right, bound):
             one, other = truth(left), truth(right)
             no, nor = [not now for now in one], [not now for now in other]
-            return [not until(no, nor, at, None) for at in positions]
-        case f.StrongRelease(left, right):
+            return [not until(no, nor, at, bound) for at in positions]
+        case f.StrongRelease(left, right, bound):
             one, other = truth(left), truth(right)
-            both = [now and also for now, also in zip(one, other, strict=True)]
-            return [until(other, both, at, None) for at in positions]
+            no, nor = [not now for now in one], [not now for now in other]
+            return [not (throughout(no, at, up_to(bound)) or until(no, nor, at, bound)) for at in positions]
         case f.Previous(operand):
             now = truth(operand)
             return [at > 0 and now[at - 1] for at in positions]
@@ -200,7 +210,9 @@ def _literals() -> st.SearchStrategy[Formula]:
 
 def combinations(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     """Path formulas of every shape made of one or a few others."""
-    bounds = st.none() | st.integers(0, 3)
+    ticks = st.none() | st.sampled_from((A, B))
+    windows = st.builds(lambda low, more, by: f.Bound(low + more, low, by), st.integers(0, 2), st.integers(0, 2), ticks)
+    bounds = st.none() | windows
     several = st.lists(inner, max_size=3).map(tuple)
     return st.one_of(
         inner.map(f.Not),
@@ -212,7 +224,7 @@ def combinations(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula
         st.builds(f.Finally, inner, bounds),
         st.builds(f.Globally, inner, bounds),
         inner.map(lambda operand: G(F(operand))),
-        st.builds(f.Until, inner, inner, bounds),
+        *(st.builds(kind, inner, inner, bounds) for kind in (f.Until, f.WeakUntil, f.Release, f.StrongRelease)),
         st.builds(f.WeakUntil, inner, inner),
         st.builds(f.StrongRelease, inner, inner),
         st.builds(f.Release, inner, inner),
@@ -280,9 +292,12 @@ SIZES: dict[str, tuple[Formula, tuple[int, int, int]]] = {
     "F (q & O p)": (F(_both(Q, f.Once(P))), (3, 6, 1)),
     "G (p -> H q)": (G(f.Implies(P, f.Historically(Q))), (2, 3, 0)),
     "G (q -> p S r)": (G(f.Implies(Q, f.Since(P, R))), (2, 5, 0)),
-    "G F<=10 p": (G(F(P, 10)), (11, 21, 0)),
-    "G (p -> F<=10 q)": (G(f.Implies(P, F(Q, 10))), (11, 22, 0)),
-    "F<=500 p": (F(P, 500), (502, 1002, 0)),
+    "G F<=10 p": (G(F(P, f.Bound(10))), (11, 21, 0)),
+    "G (p -> F<=10 q)": (G(f.Implies(P, F(Q, f.Bound(10)))), (11, 22, 0)),
+    "G F<=10 ticks p": (G(F(P, f.Bound(10, ticks=A))), (11, 33, 1)),
+    "G (p -> F<=10 ticks q)": (G(f.Implies(P, F(Q, f.Bound(10, ticks=A)))), (12, 45, 1)),
+    "F[5..10] ticks p": (F(P, f.Bound(10, 5, A)), (12, 35, 1)),
+    "F<=500 p": (F(P, f.Bound(500)), (502, 1002, 0)),
 }
 """States, edges and marks: no more of them than this."""
 

@@ -9,6 +9,7 @@ from cplc.logic.expressions import Const, Read, equal
 from cplc.logic.formulas import (
     And,
     Atom,
+    Bound,
     Finally,
     Formula,
     Globally,
@@ -72,7 +73,7 @@ LASSO = Run(
         (Next(Next(n(2))), [(2, "`n = 2` holds")]),
         (Next(And((Next(n(3)), UP))), [(2, "`n = 3` fails")]),
         (Finally(n(5)), [(0, "from here on never `n = 5`")]),
-        (Finally(n(3), 2), [(0, "from here on for 2 steps never `n = 3`")]),
+        (Finally(n(3), Bound(2)), [(0, "from here on for 2 steps never `n = 3`")]),
         (Next(Globally(Not(n(0)))), [(1, "from here on never `n = 0`")]),
         (Globally(Finally(n(3))), [(0, "again and again `n = 3` holds"), (3, "`n = 3` holds")]),
         (Finally(Globally(n(3))), [(0, "again and again `n = 3` fails"), (2, "`n = 3` fails")]),

@@ -15,6 +15,7 @@ from cplc.logic.expressions import TRUE, And, Const, Expr, Ite, Not, Read, equal
 from cplc.logic.formulas import And as AndAlso
 from cplc.logic.formulas import (
     Atom,
+    Bound,
     Finally,
     Formula,
     Globally,
@@ -168,12 +169,12 @@ def test_parts_are_needed_and_begin_where_they_are_needed() -> None:
 
 
 def test_bounds_count_steps() -> None:
-    assert not explain_initial(ENGINE, OnPaths("E", Finally(RECEIVED, 1))).holds
-    good = shown(OnPaths("E", Finally(RECEIVED, 2)))
+    assert not explain_initial(ENGINE, OnPaths("E", Finally(RECEIVED, Bound(1)))).holds
+    good = shown(OnPaths("E", Finally(RECEIVED, Bound(2))))
     assert len(good.run.moves) == 2
-    rejected(replace(good, formula=OnPaths("E", Finally(RECEIVED, 1))), "value claimed")
-    until = shown(OnPaths("E", Until(No(RECEIVED), RECEIVED, 2)))
-    rejected(replace(until, formula=OnPaths("E", Until(No(SENT), RECEIVED, 2))), "value claimed")
+    rejected(replace(good, formula=OnPaths("E", Finally(RECEIVED, Bound(1)))), "value claimed")
+    until = shown(OnPaths("E", Until(No(RECEIVED), RECEIVED, Bound(2))))
+    rejected(replace(until, formula=OnPaths("E", Until(No(SENT), RECEIVED, Bound(2)))), "value claimed")
 
 
 def test_pair_must_be_indistinguishable() -> None:

@@ -70,7 +70,7 @@ def _weakest(clauses: Iterable[Clause]) -> Clauses:
             rest <= clause
             or (
                 all(sides in strength and strength[sides] >= least for sides, least in weaker.items())
-                and all(isinstance(one, Until | Release) or one in clause for one in rest)
+                and all(_is_graded(one) or one in clause for one in rest)
             )
             for rest, weaker in minimal
         ):
@@ -82,8 +82,13 @@ def _strengths(clause: Clause) -> dict[_Sides, int]:
     return {
         (type(formula), formula.left, formula.right): _strength(formula)
         for formula in clause
-        if isinstance(formula, Until | Release)
+        if isinstance(formula, Until | Release) and not formula.low
     }
+
+
+def _is_graded(formula: Ltl) -> bool:
+    """Return whether formulas of the same sides are ordered by their bounds: those whose window opens later are not."""
+    return isinstance(formula, Until | Release) and not formula.low
 
 
 def _strength(formula: Until | Release) -> int:
@@ -99,7 +104,7 @@ def _conjoined(one: Clause, other: Clause) -> Clause:
         return both
     strongest: dict[object, Ltl] = {}
     for formula in both:
-        if not isinstance(formula, Until | Release):
+        if not isinstance(formula, Until | Release) or formula.low:
             strongest[formula] = formula
             continue
         sides = type(formula), formula.left, formula.right
@@ -165,12 +170,13 @@ class FormulaProgression:
                 return remaining
             case Or(operands):
                 return self.minimal(clause for operand in operands for clause in self.formula_after(operand, letter))
-            case Until(left, right, bound):
+            case Until(left, right, bound, low):
                 put_off = self._both(self.formula_after(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
-                return self.minimal((*self.formula_after(right, letter), *put_off))
-            case Release(left, right, bound):
+                return self.minimal((*(() if low else self.formula_after(right, letter)), *put_off))
+            case Release(left, right, bound, low):
                 lasting = (*self.formula_after(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
-                return self._both(self.formula_after(right, letter), self.minimal(lasting))
+                now = NOTHING_LEFT if low else self.formula_after(right, letter)
+                return self._both(now, self.minimal(lasting))
 
 
 def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_time: Clauses) -> Clauses:
@@ -179,7 +185,8 @@ def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_t
         return frozenset({frozenset({formula})})
     if bound == 0:
         return out_of_time
-    return frozenset({frozenset({type(formula)(formula.left, formula.right, bound - 1)})})
+    rest = type(formula)(formula.left, formula.right, bound - 1, max(formula.low - 1, 0))
+    return frozenset({frozenset({rest})})
 
 
 def graph(

@@ -1,7 +1,8 @@
 """Linear temporal logic (LTL) over infinite words, in negation normal form.
 
 A letter is the set of atoms that hold in it; atoms are numbers. `TICK` is the atom of letters by which time passes. A
-bound k counts ticks: the operator ranges over the positions before which at most k ticks were taken.
+bound k counts ticks: the operator ranges over the positions before which at most k ticks, and at least ``low``, were
+taken.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Until:
     left: Ltl
     right: Ltl
     bound: int | None = None
+    low: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Release:
     left: Ltl
     right: Ltl
     bound: int | None = None
+    low: int = 0
 
 
 Ltl = Literal | And | Or | Until | Release
@@ -88,10 +91,10 @@ def negation(formula: Ltl) -> Ltl:
             return disjunction(map(negation, operands))
         case Or(operands):
             return conjunction(map(negation, operands))
-        case Until(left, right, bound):
-            return Release(negation(left), negation(right), bound)
-        case Release(left, right, bound):
-            return Until(negation(left), negation(right), bound)
+        case Until(left, right, bound, low):
+            return Release(negation(left), negation(right), bound, low)
+        case Release(left, right, bound, low):
+            return Until(negation(left), negation(right), bound, low)
 
 
 def finally_(operand: Ltl, bound: int | None = None) -> Ltl:
@@ -102,8 +105,10 @@ def globally(operand: Ltl, bound: int | None = None) -> Ltl:
     return Release(FALSE, operand, bound)
 
 
-def weak_until(left: Ltl, right: Ltl) -> Ltl:
-    return Release(right, disjunction((left, right)))
+def weak_until(left: Ltl, right: Ltl, bound: int | None = None, low: int = 0) -> Ltl:
+    if low:
+        return disjunction((globally(left, bound), Until(left, right, bound, low)))
+    return Release(right, disjunction((left, right)), bound)
 
 
 def atoms(formula: Ltl) -> Iterator[int]:

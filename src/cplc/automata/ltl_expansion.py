@@ -29,8 +29,8 @@ class Disjunct:
     """Obligations for the current position."""
     after: tuple[int, ...] = ()
     """Obligations for the next position."""
-    pending_acceptance: bool = False
-    """True if an eventuality is postponed; an accepting run does not postpone it forever."""
+    pending_acceptance: int = 0
+    """The eventuality that is postponed, as a bit mask; an accepting run does not postpone it forever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +161,22 @@ class Expansion:
     def _compute_bound(self, obligation: int) -> tuple[int, float]:
         """Return a key for obligations that differ in their bound alone, and a number: smaller for stronger ones.
 
-        An eventuality without a bound has a key of its own, since it may be postponed at any time.
+        An eventuality without a bound has a key of its own, since it may be postponed at any time, and so has an
+        operator whose window opens later. A bound in ticks may be dropped like one in steps: the smallest bound that
+        remains decreases at each tick, and its eventuality is not postponed forever between two ticks.
         """
         formula, holds = self.formula(obligation)
         if not isinstance(formula, f.Until | f.Release):
             return obligation, 0
-        lasting = isinstance(formula, f.Release) is holds
-        if formula.bound is None and not lasting:
+        lasting, bound = isinstance(formula, f.Release) is holds, formula.bound
+        if bound is None:
+            return (
+                (self.number(replace(formula, bound=f.Bound(0)), holds), float("-inf")) if lasting else (obligation, 0)
+            )
+        if bound.low:
             return obligation, 0
-        alike = self.number(replace(formula, bound=None if lasting else 0), holds)
-        if formula.bound is None:
-            return alike, float("-inf")
-        return alike, -formula.bound if lasting else formula.bound
+        alike = self.number(replace(formula, bound=f.Bound(0, ticks=bound.ticks)), holds)
+        return alike, -bound.high if lasting else bound.high
 
     def relevant(self, mask: int) -> int:
         """Return the formulas whose truth one step before the obligations depend on."""
@@ -201,8 +205,8 @@ class Expansion:
         # Finite: expansion yields subformulas, their negations, invariants of these, and smaller bounds.
         for one in waiting:  # grows
             ways = () if self.is_literal(one) else (*self._disjuncts_of(one, 0), *self._disjuncts_of(one, -1))
-            if any(way.pending_acceptance for way in ways):
-                eventualities[one] = None
+            for way in ways:
+                eventualities.update(dict.fromkeys(numbers(way.pending_acceptance)))
             following = {part for way in ways for part in (*way.now, *way.after)}
             recurrence = self._recurrence(one)
             if recurrence is not None:
@@ -218,7 +222,7 @@ class Expansion:
     def lasts(self, obligation: int) -> bool:
         """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
         formula, holds = self.formula(obligation)
-        if isinstance(formula, f.Until | f.Release) and formula.bound is not None:
+        if isinstance(formula, f.Until | f.Release) and f.closes(formula.bound):
             return False
         return isinstance(formula, f.Release | f.WeakUntil if holds else f.Until)
 
@@ -276,8 +280,8 @@ class Expansion:
             ways = self._disjuncts_of(one, before)
             if not ways:
                 return False
-            pending += [replace(branch, todo=[*branch.todo]).take(way, one) for way in ways[1:]]
-            branch.take(ways[0], one)
+            pending += [replace(branch, todo=[*branch.todo]).take(way) for way in ways[1:]]
+            branch.take(ways[0])
         return True
 
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
@@ -326,15 +330,8 @@ class Expansion:
                 yield from [Disjunct(parts)] if holds else [Disjunct((part,)) for part in parts]
             case f.Next(operand):
                 yield Disjunct(after=(self.number(operand, holds),))
-            case f.Until(left, right, bound) | f.Release(left, right, bound):
-                one = () if _is_unary(formula) else (self.number(left, holds),)
-                other, later = self.number(right, holds), self._later(formula, holds)
-                if isinstance(formula, f.Until) is holds:
-                    yield Disjunct((other,))
-                    yield from [Disjunct(one, later, bound is None)] if later else []
-                else:
-                    yield from [Disjunct((other, *one))] if one and later else []
-                    yield Disjunct((other,), later)
+            case f.Until() | f.Release():
+                yield from self._unfolded(formula, holds, again)
             case f.Previous():
                 yield from [Disjunct()] if was is holds else []
             case f.Since(left, right):
@@ -350,12 +347,12 @@ class Expansion:
             case f.Iff(left, right):
                 for side in (True, False):
                     yield Disjunct((self.number(left, side), self.number(right, side is holds)))
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 first, last = self.number(left, holds), self.number(right, holds)
                 if holds:
                     yield from (Disjunct((last,)), Disjunct((first,), (again,)))
                 else:
-                    yield from (Disjunct((last, first)), Disjunct((last,), (again,), True))
+                    yield from (Disjunct((last, first)), Disjunct((last,), (again,), 1 << again))
             case f.Derived():
                 yield Disjunct((self.number(formula.definition, holds),))
             case f.Atom() | f.Not() | f.Taken() | f.StateOperator():
@@ -363,11 +360,29 @@ class Expansion:
             case _:
                 assert_never(formula)
 
-    def _later(self, formula: f.Until | f.Release, holds: bool) -> tuple[int, ...]:
-        """Return the obligation for the next position; empty if the bound is used up."""
-        if formula.bound is None:
-            return (self.number(formula, holds),)
-        return (self.number(replace(formula, bound=formula.bound - 1), holds),) if formula.bound > 0 else ()
+    def _unfolded(self, formula: f.Until | f.Release, holds: bool, again: int) -> Iterator[Disjunct]:
+        """Yield the disjuncts of an operator: at a tick or, without ticks, at each step its window moves on."""
+        one = () if _is_unary(formula) else (self.number(formula.left, holds),)
+        other, bound = self.number(formula.right, holds), formula.bound
+        is_until = isinstance(formula, f.Until) is holds
+        is_open = bound is None or not bound.low
+        if is_open and is_until:
+            yield Disjunct((other,))
+        elif not is_until and one:
+            yield Disjunct((other, *one) if is_open else one)
+        through = one if is_until else (other,) if is_open else ()
+        if bound is None:
+            yield Disjunct(through, (again,), 1 << again if is_until else 0)
+            return
+        if bound.ticks is not None:
+            tick = self.number(bound.ticks)
+            promise = self.number(replace(formula, bound=f.Bound(0, ticks=bound.ticks)), holds)
+            yield Disjunct((*through, tick ^ 1), (again,), 1 << promise if is_until else 0)
+            through = (*through, tick)
+        if bound.next is not None:
+            yield Disjunct(through, (self.number(replace(formula, bound=bound.next), holds),))
+        elif not is_until:
+            yield Disjunct(through)
 
 
 @dataclass(slots=True)
@@ -381,10 +396,10 @@ class _Branch:
     chosen: bool
     """True once the recurrence that is met now has been chosen."""
 
-    def take(self, way: Disjunct, obligation: int) -> _Branch:
+    def take(self, way: Disjunct) -> _Branch:
         self.todo += way.now
         self.after |= _mask(way.after)
-        self.pending_acceptance |= way.pending_acceptance << obligation
+        self.pending_acceptance |= way.pending_acceptance
         return self
 
 
@@ -429,8 +444,5 @@ def _is_unary(formula: f.Until | f.Release) -> bool:
 
 def _abbreviates(formula: Formula) -> bool:
     """Return whether the obligation is numbered as the definition of the formula."""
-    return (
-        isinstance(formula, f.Derived)
-        and not isinstance(formula, f.Iff | f.WeakUntil)
-        and not f.is_state_formula(formula)
-    )
+    has_law = isinstance(formula, f.Iff) or (isinstance(formula, f.WeakUntil) and formula.bound is None)
+    return isinstance(formula, f.Derived) and not has_law and not f.is_state_formula(formula)

@@ -233,7 +233,7 @@ class _Explainer(Generic[S]):
                     return self.choice(operand, some, holds)
         if isinstance(formula, OnPaths) and holds == (formula.quantifier == "E"):
             path = ctl_path(formula)
-            if path is None:
+            if path is None or not path_goals(path, holds):
                 return next(self._candidate_runs(formula, states, holds)).start
             for path_goal in path_goals(path, holds):
                 if isinstance(path_goal, Reach):
@@ -254,7 +254,7 @@ class _Explainer(Generic[S]):
         match formula:
             case OnPaths(quantifier) if holds == (quantifier == "E"):
                 path = ctl_path(formula)
-                if path is None:
+                if path is None or not path_goals(path, holds):
                     return self._path_evidence(formula, state, holds)
                 return self._on_path(formula, path, state, holds)
             case Knows() if not holds:

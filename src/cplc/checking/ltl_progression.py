@@ -8,6 +8,7 @@ value so far, since a path quantifier over the rest starts a new past.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, assert_never
 
 from cplc.logic import formulas as f
@@ -64,13 +65,13 @@ class _Run:
             case f.Next(operand):
                 return operand
             case f.Until(left, right, bound):
-                if bound == 0:
-                    return after(right)
-                return disjunction((after(right), conjunction((after(left), f.Until(left, right, _less(bound))))))
+                arrives = after(right) if bound is None or not bound.low else f.UNSATISFIABLE
+                rest = self._rest(formula, at)
+                return disjunction((arrives, f.UNSATISFIABLE if rest is None else conjunction((after(left), rest))))
             case f.Release(left, right, bound):
-                if bound == 0:
-                    return after(right)
-                return conjunction((after(right), disjunction((after(left), f.Release(left, right, _less(bound))))))
+                lasts = after(right) if bound is None or not bound.low else f.VALID
+                rest = self._rest(formula, at)
+                return conjunction((lasts, f.VALID if rest is None else disjunction((after(left), rest))))
             case f.Or(operands):
                 return disjunction(map(after, operands))
             case f.Derived():
@@ -79,6 +80,13 @@ class _Run:
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
+
+    def _rest(self, formula: f.Until | f.Release, at: int) -> f.Until | f.Release | None:
+        """Return the operator for the next position; None if its window closes with this step."""
+        bound = formula.bound
+        if bound is None or (bound.ticks is not None and self._steps[at] not in bound.ticks.steps):
+            return formula
+        return None if bound.next is None else replace(formula, bound=bound.next)
 
     def value(self, formula: Formula, at: int) -> bool:
         """Return the value of a formula about the past, or about the step taken here."""
@@ -134,10 +142,6 @@ class _Run:
 
 def _constant(value: bool) -> Formula:
     return VALID if value else UNSATISFIABLE
-
-
-def _less(bound: int | None) -> int | None:
-    return None if bound is None else bound - 1
 
 
 def negation(formula: Formula) -> Formula:

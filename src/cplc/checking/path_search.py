@@ -26,6 +26,7 @@ from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import (
     UNSATISFIABLE,
     VALID,
+    Bound,
     CtlPath,
     Derived,
     Formula,
@@ -76,30 +77,39 @@ class NextStep:
 
 
 def path_goals(path: CtlPath, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
-    """Return the runs that give the path formula this value, the simplest kind first."""
+    """Return the runs that give the path formula this value, the simplest kind first.
+
+    There are none for ticks and for windows that open later: these runs are searched for in the product.
+    """
     match path:
         case Next(operand):
             return (NextStep(((operand, holds),)),)
+        case Until(bound=Bound(_, low, ticks)) | Release(bound=Bound(_, low, ticks)) if low or ticks is not None:
+            return ()
         case Until(left, right, bound) if holds:
-            return (Reach(_unless_trivial(left, True), ((right, True),), bound),)
+            return (Reach(_unless_trivial(left, True), ((right, True),), _steps(bound)),)
         case Until(left, right, bound):
-            forever = Invariant(((right, False),), bound)
+            forever = Invariant(((right, False),), _steps(bound))
             neither = ((left, False), (right, False))
-            return (forever,) if left == VALID else (Reach(((right, False),), neither, bound), forever)
+            return (forever,) if left == VALID else (Reach(((right, False),), neither, _steps(bound)), forever)
         case Release(left, right, bound) if holds:
-            forever = Invariant(((right, True),), bound)
+            forever = Invariant(((right, True),), _steps(bound))
             both = ((left, True), (right, True))
-            return (forever,) if left == UNSATISFIABLE else (Reach(((right, True),), both, bound), forever)
+            return (forever,) if left == UNSATISFIABLE else (Reach(((right, True),), both, _steps(bound)), forever)
         case Release(left, right, bound):
-            return (Reach(_unless_trivial(left, False), ((right, False),), bound),)
-        case WeakUntil(left, right) if holds:
+            return (Reach(_unless_trivial(left, False), ((right, False),), _steps(bound)),)
+        case WeakUntil(left, right, None) if holds:
             return (Reach(((left, True),), ((right, True),)), Invariant(((left, True),)))
-        case WeakUntil(left, right):
+        case WeakUntil(left, right, None):
             return (Reach(((right, False),), ((left, False), (right, False))),)
         case Derived():
             return path_goals(ctl_core(path), holds)
         case _:
             assert_never(path)
+
+
+def _steps(bound: Bound | None) -> int | None:
+    return None if bound is None else bound.high
 
 
 def _unless_trivial(formula: Formula, value: bool) -> tuple[Claim, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from cplc.checking.engine_selector import EngineName, EngineSelector, method_of
 from cplc.checking.results import Question
 from cplc.reductions.pipeline import Application
+from cplc.reductions.problem import PerSystem
 from cplc.system.model import System
 from cplc.system.printer import formula_text, system_text
 
@@ -19,10 +20,10 @@ def reduction_listing(
     A system that was listed before is referred to by its first place.
     """
     method = method_of(engine)
-    selectors: dict[int, EngineSelector] = {}
+    selector_of = PerSystem(lambda system: EngineSelector(system, method, auto=engine == "auto"))
     places: dict[int, str] = {}
     for system, question in questions:
-        selector = selectors.setdefault(id(system), EngineSelector(system, method, auto=engine == "auto"))
+        selector = selector_of(system)
         parts = selector.parts(question.formula)
         for number, part in enumerate(parts, 1):
             which = f", conjunct {number} of {len(parts)}" if len(parts) > 1 else ""

@@ -14,6 +14,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import (
     And,
     Atom,
+    Bound,
     Derived,
     Enforces,
     Finally,
@@ -29,6 +30,7 @@ from cplc.logic.formulas import (
     Taken,
     Until,
     children,
+    closes,
 )
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
@@ -157,7 +159,7 @@ class _Goal:
     def _begins(self, path: Formula, state: State) -> bool:
         if path in (VALID, UNSATISFIABLE):
             return path == VALID
-        return self._satisfies(OnPaths("E", Finally(path, 0)), state)
+        return self._satisfies(OnPaths("E", Finally(path, Bound(0))), state)
 
     def _satisfies(self, formula: Formula, state: State) -> bool:
         return self._engine.contains(self._engine.satisfying(formula, self._everybody), state)
@@ -501,9 +503,9 @@ def _shows_early(path: Formula, value: bool) -> bool:
         case Not(operand):
             return _shows_early(operand, not value)
         case Until(left, right, bound):
-            return (value or bound is not None) and _shows_early(left, value) and _shows_early(right, value)
+            return (value or closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
         case Release(left, right, bound):
-            return (not value or bound is not None) and _shows_early(left, value) and _shows_early(right, value)
+            return (not value or closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
         case And() | Next() | Previous() | Since():
             return all(_shows_early(child, value) for child in children(path))
         case Derived():

@@ -6,7 +6,7 @@ the variables nor the evidence decide is unknown. The evaluation follows the def
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import assert_never
 
 from cplc.logic import formulas as f
@@ -116,13 +116,17 @@ class ThreeValuedRun:
             case f.Next(operand):
                 values = of(operand)
                 return [None if after is None else values[after] for after in self._following(len(values))]
+            case f.Until(left, right, None):
+                return self._until(of(left), of(right), endless=False)
             case f.Until(left, right, bound):
-                return self._until(of(left), of(right), bound, endless=False)
+                assert bound is not None
+                return self._within(of(left), of(right), bound, rounds)
             case f.Release(left, right, None):
                 both = [_all(values) for values in zip(of(left), of(right), strict=True)]
-                return self._until(of(right), both, None, endless=True)
+                return self._until(of(right), both, endless=True)
             case f.Release(left, right, bound):
-                return _negated(self._until(_negated(of(left)), _negated(of(right)), bound, endless=False))
+                assert bound is not None
+                return _negated(self._within(_negated(of(left)), _negated(of(right)), bound, rounds))
             case f.Previous(operand):
                 return [False, *of(operand)[:-1]]
             case f.Since(left, right):
@@ -139,30 +143,49 @@ class ThreeValuedRun:
         again = None if self.run.loop is None else size - len(self.run.moves) + self.run.loop
         return [*range(1, size), again]
 
-    def _until(self, left: _Values, right: _Values, bound: int | None, *, endless: bool) -> _Values:
+    def _until(self, left: _Values, right: _Values, *, endless: bool) -> _Values:
         """Return values of ``left U right``, which is ``endless`` where ``left`` holds forever without ``right``."""
-        following = self._following(len(left))
-        if bound is not None:
-            return [self._within(position, left, right, following, bound) for position in range(len(left))]
-        *_, again = following
+        *_, again = self._following(len(left))
         beyond: Truth = None if again is None else endless
         values = _backwards(left, right, beyond)
         # One round is enough for the fixpoint: `r | (l & x)` is idempotent in x.
         return values if again is None else _backwards(left, right, values[again])
 
-    def _within(
-        self, position: int, left: _Values, right: _Values, following: Sequence[int | None], bound: int
-    ) -> Truth:
-        """Return the value of a bounded until; bounds beyond the number of positions make no difference."""
-        passed: list[int] = []
-        here: int | None = position
-        while here is not None and len(passed) <= min(bound, len(left)):
-            passed.append(here)
-            here = following[here]
-        value: Truth = None if here is None and len(passed) <= bound else False
-        for one in reversed(passed):
-            value = _any((right[one], _all((left[one], value))))
-        return value
+    def _within(self, left: _Values, right: _Values, bound: f.Bound, rounds: int) -> _Values:
+        """Return values of a bounded until, by walking along the run from each position."""
+        ticks = None if bound.ticks is None else [self._taken(bound.ticks, one) for one in self._places(rounds)]
+        return [self._within_from(position, left, right, bound, ticks) for position in range(len(left))]
+
+    def _within_from(self, start: int, left: _Values, right: _Values, bound: f.Bound, ticks: _Values | None) -> Truth:
+        """Return whether ``right`` holds after ``low`` to ``high`` steps, or ticks, and ``left`` until then.
+
+        A loop is followed once more after the window has opened, or forever before: then nothing new comes.
+        """
+        following = self._following(len(left))
+        position: int | None = start
+        count, visited = 0, dict[int, tuple[int, bool]]()
+        arrived: Truth = False
+        unbroken: Truth = True
+        while count <= bound.high and unbroken is not False and arrived is not True:
+            if position is None:
+                return _any((arrived, _all((unbroken, None))))
+            is_open = count >= bound.low
+            if position in visited:
+                earlier, was_open = visited[position]
+                if was_open or earlier == count:
+                    return arrived
+                count += (bound.low - count) // (count - earlier) * (count - earlier)
+                is_open = count >= bound.low
+            visited[position] = count, is_open
+            if is_open:
+                arrived = _any((arrived, _all((unbroken, right[position]))))
+            unbroken = _all((unbroken, left[position]))
+            step = True if ticks is None else ticks[position]
+            if step is None:
+                return _any((arrived, _all((unbroken, None))))
+            count += step
+            position = following[position]
+        return arrived
 
 
 def _depth(formula: Formula) -> int:

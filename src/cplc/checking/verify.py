@@ -19,32 +19,21 @@ from cplc.checking.evidence import explain_initial
 from cplc.checking.point_of_no_return import point_of_no_return
 from cplc.checking.realizability import (
     Realizability,
-    exclusion_remark,
     fair_run_text,
     no_fair_run_remark,
     restricted_initially,
     restrictions,
 )
+from cplc.checking.remarks import Remarks
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
-from cplc.checking.results import Answer, ExcludedStates, Question, Remark, Responsibility, Result
+from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
-from cplc.checking.vacuity import (
-    Considered,
-    Reachable,
-    independent_atoms,
-    not_serial,
-    trivial_value,
-    vacuous_implications,
-)
 from cplc.engines.interface import Engine
-from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
-from cplc.logic.expressions import Const, Read, conj, equal
-from cplc.logic.formulas import And, Atom, Formula, Globally, OnPaths, Taken, subformulas
-from cplc.records import dataclass
-from cplc.reductions.problem import LiftingError
+from cplc.logic.formulas import Formula, Globally, OnPaths, Taken
+from cplc.reductions.problem import LiftingError, PerSystem
 from cplc.runtime.limits import ResourceExhausted
-from cplc.system.model import State, System
+from cplc.system.model import System
 from cplc.system.trace import Evidence, Move
 
 if TYPE_CHECKING:
@@ -68,7 +57,7 @@ class Verifier:
         self.system = system
         self.method = method_of(engine)
         self._auto = engine == "auto"
-        self._selectors: dict[int, EngineSelector] = {}
+        self._selector_of = PerSystem(lambda system: EngineSelector(system, self.method, auto=self._auto))
 
     @cached_property
     def _realizability(self) -> Realizability:
@@ -105,34 +94,13 @@ class Verifier:
     def excluding(self, question: Question) -> tuple[Remark, ...]:
         """Return the remarks on reachable states without fair run."""
         selector = self._selector_of(question.system or self.system)
-        return _ResultBuilder(question, selector, self._realizability).excluding()[0]
-
-    def _selector_of(self, system: System) -> EngineSelector:
-        selector = self._selectors.get(id(system))
-        if selector is None:
-            selector = self._selectors[id(system)] = EngineSelector(system, self.method, auto=self._auto)
-        return selector
+        return _ResultBuilder(question, selector, self._realizability).remarks.excluding()[0]
 
 
 MAX_LENGTHENING = 3
 """A run on which all roles keep going is shown if it is at most this many times as long as the shortest one,"""
 MIN_LENGTH_LIMIT = 30
 """or if it has at most so many steps."""
-
-
-@dataclass(frozen=True)
-class _ReachableStates:
-    """The reachable states of the reduced system that decides a formula."""
-
-    selector: EngineSelector
-    deciding: Formula
-    assuming: frozenset[str]
-
-    def occurs(self, formula: Formula) -> bool:
-        return self.selector.occurs(formula, self.deciding, self.assuming)
-
-    def example(self, formula: Formula) -> State | None:
-        return self.selector.example(formula, self.deciding, self.assuming)
 
 
 class _ResultBuilder:
@@ -155,17 +123,19 @@ class _ResultBuilder:
         # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
         # which are the ones to be realized.
         judged = realizability.system if selector.system.conditions else selector.system
-        self.restrictions = restrictions(judged, question.formula)
+        self.remarks = Remarks(question, selector, realizability, restrictions(judged, question.formula))
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def result(self) -> Result:
-        for lacking in self._without_fair_runs(self.assuming):
-            return self._without_fair_run(lacking)
+        lacking = self._without_fair_runs(self.assuming)
+        if lacking:
+            return self._without_fair_run(lacking[0])
         parts = self.selector.parts(self.question.formula)
         failing = self._failing(parts)
         self.on_answer(self.question, "fails" if failing else "holds")
-        if not failing:
-            return self._holding_result(parts)
+        return self._failing_result(parts, failing) if failing else self._holding_result(parts)
+
+    def _failing_result(self, parts: Sequence[Part], failing: Sequence[Part]) -> Result:
         first, problem = failing[0], None
         evidence: Evidence | None = None
         decider = self.selector.decider(first.formula, self.assuming)
@@ -177,7 +147,7 @@ class _ResultBuilder:
             blamed = self._blame(whole, shown, evidence)
             is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
             if is_open and lasso_evidence(evidence) is not None and bounded_engine(shown) is not None:
-                fair = self._failing_for_all(failing, evidence)
+                fair = self._failing_for_all(evidence)
                 if fair is not None:
                     first, evidence = fair
                     decider = self.selector.decider(first.formula, self.assuming)
@@ -189,16 +159,16 @@ class _ResultBuilder:
             blamed, no_return = None, None
             what = "the run could not be made" if evidence is None else "responsibility was left open"
             problem = f"{what}: {limit}"
-        left_out, undecided = self.excluding()
+        left_out, undecided = self.remarks.excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._bare_result("fails", decider),
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
-            remarks=self._trivial(False)
-            + self._commitment_remarks(parts, holds=False)
-            + self._conflict_remarks(first, evidence)
+            remarks=self.remarks.trivial(False)
+            + self.remarks.on_commitments(parts, holds=False)
+            + self.remarks.on_conflicts(first, evidence)
             + left_out,
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
@@ -222,29 +192,13 @@ class _ResultBuilder:
             reason=f"no {fair_run_text(lacking)} begins in an initial state",
         )
 
-    def excluding(self) -> tuple[tuple[Remark, ...], str | None]:
-        """Return the remarks on reachable states without fair run, and the limit that left them open."""
-        remarks: list[Remark] = []
-        counted: set[int | None] = set()
-        try:
-            for along in sorted(self.restrictions, key=lambda along: along is not None):
-                excluded = self.realizability.excluded(self.assuming, along)
-                # A run along some steps is one of all steps: as many states are the same ones.
-                if excluded is None or excluded.states in counted or (excluded.is_everywhere and along is not None):
-                    continue
-                counted |= {excluded.states} if along is None else set()
-                remarks.append(exclusion_remark(excluded, along))
-        except ResourceExhausted as limit:
-            return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
-        return tuple(remarks), None
-
     def _blame(self, whole: System, shown: System, evidence: Evidence) -> Responsibility | None:
         blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
         if blamed is not None and not blamed.coalitions and self._without_fair_runs(frozenset(whole.agent)):
             return replace(blamed, avoidance=None, is_realizable=False)
         return blamed
 
-    def _failing_for_all(self, failing: Sequence[Part], evidence: Evidence) -> tuple[Part, Evidence] | None:
+    def _failing_for_all(self, evidence: Evidence) -> tuple[Part, Evidence] | None:
         """Return evidence by a run on which all roles keep going, if it is not much longer.
 
         No co-operation helps here. A run on which some role stops would wrongly suggest that role as the cause.
@@ -278,7 +232,7 @@ class _ResultBuilder:
         parts = self.selector.parts(self.question.formula)
         if self._failing(parts):
             return "fails"
-        return "vacuous" if self._vacuous(parts) else "holds"
+        return "vacuous" if self.remarks.vacuous(parts) else "holds"
 
     def _failing(self, parts: Sequence[Part]) -> list[Part]:
         """Return the failing parts: all if each has a finding of its own, otherwise the first.
@@ -310,7 +264,7 @@ class _ResultBuilder:
 
     def _holding_result(self, parts: Sequence[Part]) -> Result:
         if not parts:
-            remarks = self._vacuous(parts)
+            remarks = self.remarks.vacuous(parts)
             return replace(self._bare_result("vacuous" if remarks else "holds", None), remarks=remarks)
         first, evidence, problem = parts[0].formula, None, None
         is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
@@ -326,18 +280,18 @@ class _ResultBuilder:
         vacuous: tuple[Remark, ...] = ()
         remarks = ()
         try:
-            vacuous = self._vacuous(parts)
+            vacuous = self.remarks.vacuous(parts)
             remarks = (
                 vacuous
-                + self._commitment_remarks(parts, holds=True)
-                + self._conflict_remarks(parts[0], None)
-                + (tuple(self._independent(parts)) if self.vacuity else ())
+                + self.remarks.on_commitments(parts, holds=True)
+                + self.remarks.on_conflicts(parts[0], None)
+                + (tuple(self.remarks.independent(parts)) if self.vacuity else ())
             )
         except ResourceExhausted as limit:
             if self.selector.method not in {"onthefly", "reduced"}:
                 raise
             problem = f"whether it holds vacuously was left open: {limit}"
-        left_out, undecided = self.excluding()
+        left_out, undecided = self.remarks.excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(
             self._bare_result(answer, decider),
@@ -346,112 +300,12 @@ class _ResultBuilder:
             reason=problem or undecided,
         )
 
-    def _independent(self, parts: Sequence[Part]) -> Iterator[Remark]:
-        """Yield the atoms that the property does not depend on."""
-        if self.question.kind in {"property", "formula"}:
-            texts = (
-                text
-                for part in parts
-                for text in independent_atoms(
-                    part.formula, lambda formula: self.selector.is_valid(formula, self.assuming)
-                )
-            )
-            yield from (Remark("independent-atom", text) for text in dict.fromkeys(texts))
-
-    def _vacuous(self, parts: Sequence[Part]) -> tuple[Remark, ...]:
-        if self.question.kind not in {"property", "formula"}:
-            return ()
-        silent = tuple(
-            Remark("over-nothing", f"there is nothing that `{quantifier}` ranges over")
-            for quantifier in self.question.vacuous_quantifiers
-        )
-        constant = tuple(Remark("vacuous-implication", text) for text in self.question.constant_implications)
-        considered = self._considered
-        implications = self._remarks(parts, lambda met, formula: vacuous_implications(met, formula, considered))
-        shown = (silent or constant) + self._along_nothing() + implications
-        return shown or self._trivial(True)
-
-    def _trivial(self, value: bool) -> tuple[Remark, ...]:
-        """Return the remark that the formula has this value in every protocol, if so."""
-        if self.question.kind not in {"property", "formula"}:
-            return ()
-        if trivial_value(self.selector.system, self.question.formula) is not value:
-            return ()
-        return (Remark("trivial", f"the formula is {str(value).lower()} whatever the protocol does"),)
-
-    @property
-    def _considered(self) -> Considered:
-        """The reachable states that count for implications."""
-        if None not in self.restrictions or self._excluded(None) is None:
-            return "all"
-        return "fair" if self.selector.system.excludes_unfair_states else "fair on runs"
-
-    def _along_nothing(self) -> tuple[Remark, ...]:
-        """Return the restrictions to steps under which no fair run begins anywhere."""
-        excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
-        return tuple(exclusion_remark(one, along) for along, one in excluded if one is not None and one.is_everywhere)
-
-    def _excluded(self, along: Taken | None) -> ExcludedStates | None:
-        """Return the states without fair run, if they are determined; `excluding` reports otherwise."""
-        with suppress(ResourceExhausted):
-            return self.realizability.excluded(self.assuming, along)
-        return None
-
     def _bare_result(self, answer: Answer, decider: Decider | None) -> Result:
         whole = self.selector.system
         system = whole if decider is None else decider.reduced.shown_system
         left_out = len(whole.variables) - len(system.variables)
         name, reason = self.selector.engine_choice(None if decider is None else decider.engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
-
-    def _remarks(
-        self, parts: Iterable[Part], find: Callable[[Reachable, Formula], Iterator[Remark]]
-    ) -> tuple[Remark, ...]:
-        met = (_ReachableStates(self.selector, part.formula, self.assuming) for part in parts)
-        remarks = (remark for reachable in met for remark in find(reachable, reachable.deciding))
-        whole = self.selector.system
-        return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
-
-    def _commitment_remarks(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
-        """Return the remarks on the commitments in the formula."""
-        kinds = Commits | Fulfils | Conditional
-        social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
-        if not social:
-            return ()
-        from cplc.checking.commitment_remarks import contents_that_do_not_last, never_fulfilled
-
-        whole = self.selector.system
-        remarks = self._remarks(social, not_serial)
-        for part in social:
-            lost = contents_that_do_not_last(self._met, part.formula, whole)
-            remarks += tuple(replace(remark, system=whole) for remark in lost if remark not in remarks)
-        return remarks + (self._remarks(social, never_fulfilled) if holds else ())
-
-    def _met(self, deciding: Formula) -> _ReachableStates:
-        return _ReachableStates(self.selector, deciding, self.assuming)
-
-    def _conflict_remarks(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
-        """Return the conflicts among promises that make a social commitment false."""
-        if not any(isinstance(one, SociallyCommits) for one in subformulas(part.formula)):
-            return ()
-        from cplc.checking.promise_conflicts import conflicts_everywhere, conflicts_shown
-
-        with suppress(ResourceExhausted):
-            shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._holds_in))
-            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._holds_in)
-            return shown or tuple(replace(one, system=self.selector.system) for one in everywhere)
-        return ()
-
-    def _holds_in(self, formula: Formula, state: State) -> bool:
-        """Tell whether the formula holds in a reachable state, given by the variables of some component."""
-        engine = self.selector.engine_for(formula)
-        names = [name for name in engine.system.variable if name in state]
-        here = conj(equal(Read(name), Const(state[name])) for name in names)
-        if isinstance(engine, Engine):
-            return not engine.is_empty(
-                engine.intersection(engine.where(here), engine.satisfying(formula, self.assuming))
-            )
-        return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return replayed evidence for the value of the formula, on runs on which these roles keep going.

@@ -75,7 +75,9 @@ Examples:
     metavar="N",
     help="Estimate from N random runs (statistical model checking).",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True, help="Seed of the random numbers."
+)
 @click.option(
     "--scheduler",
     type=click.Choice(["uniform", "worst-seen", "best-seen"]),
@@ -86,6 +88,7 @@ Examples:
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
+    metavar="P",
     default=0.99,
     show_default=True,
     help="Confidence level of the bounds of --runs.",

@@ -46,6 +46,7 @@ Examples:
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
+    metavar="P",
     default=0.95,
     show_default=True,
     help="Confidence level of the bounds.",

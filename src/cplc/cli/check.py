@@ -61,7 +61,8 @@ def command(
     """Report errors and warnings in files, without verification; `-` reads standard input.
 
     In a folder, check every `.cpl` and `.ispl` file below it, except in hidden folders; without a name, in this folder.
-    A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
+    A file that ends in `.ispl`, or standard input that begins with `Agent` or `Semantics`, is read as a model in ISPL,
+    the language of MCMAS.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")

@@ -59,7 +59,9 @@ Examples:
 @click.option(
     "--name", metavar="NAME", help="Role or agent, commitment or claim to draw; a family stands for its first member."
 )
-@click.option("--run", "record", shell_complete=files, metavar="RUN", help="Recorded run, for chart and owes.")
+@click.option(
+    "--run", "record", shell_complete=files, metavar="RUN", help="File with a recorded run, for chart and owes."
+)
 @click.option("--run-name", metavar="NAME", help="Run to draw: its number in the record, or its property.")
 @click.option(
     "--to",

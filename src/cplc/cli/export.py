@@ -52,7 +52,10 @@ Examples:
 )
 @click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
 @click.option(
-    "--assuming", type=names, metavar="ROLES", help="Roles assumed to make progress (fairness), for --formula."
+    "--assuming",
+    type=names,
+    metavar="ROLES",
+    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
 )
 @click.option(
     "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."

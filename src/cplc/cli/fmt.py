@@ -31,7 +31,8 @@ from cplc.source import STDIN_NAME, Source, Span
 Exit codes:
   0  every file is formatted; with --check or --diff: was already
   1  with --check or --diff: some file is not formatted
-  2  a file cannot be read or written, or has a syntax error, and is unchanged; or there is no file
+  2  a file cannot be read or written, or has a syntax error, and is unchanged;
+     or there is no file
   3  the run was interrupted
 \b
 Examples:
@@ -49,7 +50,8 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
     """Format files: blanks, indentation, alignment. Meaning and comments do not change.
 
     In a folder, format every `.cpl` and `.ispl` file below it, except in hidden folders; without a name, in this
-    folder. `-` reads standard input and writes to standard output. Line breaks inside a declaration are kept.
+    folder. `-` reads standard input, a protocol or a model in ISPL, and writes to standard output. Line breaks inside a
+    declaration are kept.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")

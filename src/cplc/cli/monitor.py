@@ -72,6 +72,7 @@ Examples:
     type=period,
     metavar="TIME",
     default="0s",
+    show_default=True,
     help="Maximum difference between clocks: events wait this long to be put in order.",
 )
 @click.option(

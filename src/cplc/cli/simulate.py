@@ -84,11 +84,21 @@ Examples:
 )
 @model_options
 @click.option(
-    "--steps", type=click.IntRange(1), default=100, show_default=True, help="Maximum length of a run, in steps."
+    "--steps",
+    type=click.IntRange(1),
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="Maximum length of a run, in steps.",
 )
-@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
-@click.option("--show", type=click.IntRange(0), help="Number of runs to print.  [default: 1 for a single run, else 0]")
-@click.option("--seed", type=click.IntRange(0), help="Seed of the random numbers.  [default: random]")
+@click.option("--runs", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="Number of runs.")
+@click.option(
+    "--show",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Number of runs to print.  [default: 1 for a single run, else 0]",
+)
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the random numbers.  [default: random]")
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform", "beliefs"]),
@@ -139,7 +149,7 @@ def command(
     form: Form,
     colour: Colour,
 ) -> Exit:
-    """Simulate the protocol of FILE."""
+    """Simulate the protocol or model of FILE: at random, or step by step; `-` reads standard input."""
     if agent is not None and bias not in (None, "beliefs"):
         raise click.UsageError("--agent requires --bias beliefs")
     if agent is None and bias == "beliefs":

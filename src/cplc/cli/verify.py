@@ -52,7 +52,8 @@ PASSES = ("components", "cone-of-influence", "symmetry", "partial-order")
 A property with `expect fails` that fails is as expected. A property that holds vacuously is as expected too, with a
 warning. With --formula, the exit code is the verdict: 0 it holds, 1 it fails, 3 it is unknown.
 
-A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are verified, `formula 1` first.
+A file that ends in `.ispl`, or standard input that begins with `Agent` or `Semantics`, is a model in ISPL, the language
+of MCMAS: its formulas are verified, `formula 1` first.
 With --formula, the formula is in the syntax of ISPL, over the propositions and groups of the file.
 
 \b
@@ -96,7 +97,7 @@ Examples:
     type=click.Choice(["verdicts", "failures", "everything"]),
     default="failures",
     show_default=True,
-    help="Verdicts to show with their runs.",
+    help="Show verdicts only, also the runs of failures, or everything: all runs, and the engines.",
 )
 @click.option(
     "--strategies",

@@ -255,9 +255,7 @@ class _RewardComponent:
         return bool(self.step_rewards) or not self.built.is_acyclic
 
 
-def _reward_components(
-    cache: ComponentCache, groups: Sequence[ComponentGroup], whole: StepRewards
-) -> list[_RewardComponent]:
+def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> list[_RewardComponent]:
     components = []
     for group in groups:
         steps = {step: at for at, step in enumerate(group.built.component.steps)}
@@ -275,7 +273,7 @@ def total_reward_and_benefit(
     If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
-    lots = [lot for lot in _reward_components(cache, groups, whole) if lot.matters]
+    lots = [lot for lot in _reward_components(groups, whole) if lot.matters]
     gain, figure = _total_reward_and_figure(cache, whole, lots)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 
+from cplc.export.bounds import with_step_bounds
 from cplc.export.request import CannotExport, Export, ExportedFormula, Origin, Request
 from cplc.logic.commitments import expanded
 
@@ -43,7 +44,7 @@ def export(target: str, request: Request) -> Export:
             f"to {', '.join(f'`{one}`' for one in modules)}"
         )
     if target != "json":
-        formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)
+        formulas = tuple(replace(one, formula=with_step_bounds(expanded(one.formula))) for one in request.formulas)
         request = replace(request, formulas=formulas)
     exported: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
     return replace(exported, notes=(*request.left_out, *exported.notes))

@@ -14,10 +14,11 @@ from functools import partial
 from itertools import product
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.ccs_expressions import Vocabulary, cofactors, leftmost_variable
 from cplc.export.fairness import needs_fairness
 from cplc.export.prism_formulas import without_nested_quantifiers
-from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
+from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request, checked_length, joined
 from cplc.export.smv_formulas import construct_name
 from cplc.export.templating import comment, header_lines, render
 from cplc.logic import expressions as e
@@ -217,7 +218,6 @@ class _StepWriter:
 # takes it before the next settled state.
 
 
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: bounds are expanded."""
 
 
@@ -237,18 +237,18 @@ class Gctl:
             case f.OnPaths(quantifier, path, along):
                 link = "->" if quantifier == "A" else "/\\"
                 fair = self._fair_runs(formula, along)
-                return _checked_length(f"({quantifier} ({fair} {link} {self._path(path, True)}))")
+                return checked_length(f"({quantifier} ({fair} {link} {self._path(path, True)}))")
             case f.Not(operand):
                 return f"(not {self.text(operand)})"
             case f.And(operands):
-                return _joined(" /\\ ", map(self.text, operands), "tt")
+                return joined(" /\\ ", map(self.text, operands), "tt")
             case f.Or(operands):
-                return _joined(" \\/ ", map(self.text, operands), "ff")
+                return joined(" \\/ ", map(self.text, operands), "ff")
             case f.Implies(left, right):
-                return _checked_length(f"({self.text(left)} -> {self.text(right)})")
+                return checked_length(f"({self.text(left)} -> {self.text(right)})")
             case f.Iff(left, right):
                 one, other = self.text(left), self.text(right)
-                return _checked_length(f"(({one} /\\ {other}) \\/ ((not {one}) /\\ (not {other})))")
+                return checked_length(f"(({one} /\\ {other}) \\/ ((not {one}) /\\ (not {other})))")
             case Commits() | Fulfils() | Conditional():
                 raise NotExpressible(construct_name(formula))
             case f.Derived():
@@ -275,7 +275,7 @@ class Gctl:
                     parts.append(f"({waits_not} \\/ (G F {self._steps(served)}))")
             conditions = map(self.vocabulary.condition, self.vocabulary.system.fairness)
             parts += [f"(G F (settled /\\ {condition}))" for condition in conditions]
-        return _joined(" /\\ ", parts, "tt")
+        return joined(" /\\ ", parts, "tt")
 
     def _possible(self, steps: Iterable[str]) -> str:
         """Return that one of the steps is enabled."""
@@ -295,13 +295,13 @@ class Gctl:
                 return self._path(operand, not positive)
             case f.And(operands) | f.Or(operands):
                 link = " /\\ " if isinstance(path, f.And) == positive else " \\/ "
-                return _joined(link, [self._path(operand, positive) for operand in operands], "tt")
+                return joined(link, [self._path(operand, positive) for operand in operands], "tt")
             case f.Implies(left, right):
                 link = "\\/" if positive else "/\\"
-                return _checked_length(f"({self._path(left, not positive)} {link} {self._path(right, positive)})")
+                return checked_length(f"({self._path(left, not positive)} {link} {self._path(right, positive)})")
             case f.Iff(left, right):
                 alike = f"({self._path(left, True)} /\\ {self._path(right, positive)})"
-                return _checked_length(
+                return checked_length(
                     f"({alike} \\/ ({self._path(left, False)} /\\ {self._path(right, not positive)}))"
                 )
             case f.Taken(steps):
@@ -317,13 +317,15 @@ class Gctl:
                 return (self._until if isinstance(path, f.Until) is positive else self._release)(one, other)
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded(self._path(left, positive), self._path(right, positive), positive, bound)
+                return self._bounded(
+                    self._path(left, positive), self._path(right, positive), positive, step_count(bound)
+                )
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self._path(left, positive), self._path(right, positive)
                 if positive:
-                    return _checked_length(f"(((not settled) \\/ {one}) W (settled /\\ {other}))")
+                    return checked_length(f"(((not settled) \\/ {one}) W (settled /\\ {other}))")
                 return self._until(other, f"({one} /\\ {other})")
             case f.Previous() | f.Since():
                 raise NotExpressible("past operators")
@@ -343,16 +345,16 @@ class Gctl:
         return f"(X (~{self._steps(named)} U settled))"
 
     def _next(self, text: str) -> str:
-        return _checked_length(f"(X ((not settled) U (settled /\\ {text})))")
+        return checked_length(f"(X ((not settled) U (settled /\\ {text})))")
 
-    def _somewhere(self, text: str, existential: bool, bound: int | None) -> str:
+    def _somewhere(self, text: str, existential: bool, bound: f.Bound | None) -> str:
         """Return that the formula holds in some settled state, or in all, within the bound."""
         if bound is None:
             return f"(F (settled /\\ {text}))" if existential else f"(G ((not settled) \\/ {text}))"
         unrolled = text
         link = "\\/" if existential else "/\\"
-        for _ in range(bound):
-            unrolled = _checked_length(f"({text} {link} {self._next(unrolled)})")
+        for _ in range(step_count(bound)):
+            unrolled = checked_length(f"({text} {link} {self._next(unrolled)})")
         return unrolled
 
     def _bounded(self, left: str, right: str, positive: bool, bound: int) -> str:
@@ -360,27 +362,14 @@ class Gctl:
         for _ in range(bound):
             step = self._next(unrolled)
             unrolled = f"({right} \\/ ({left} /\\ {step}))" if positive else f"({right} /\\ ({left} \\/ {step}))"
-            unrolled = _checked_length(unrolled)
+            unrolled = checked_length(unrolled)
         return unrolled
 
     def _until(self, left: str, right: str) -> str:
-        return _checked_length(f"(((not settled) \\/ {left}) U (settled /\\ {right}))")
+        return checked_length(f"(((not settled) \\/ {left}) U (settled /\\ {right}))")
 
     def _release(self, left: str, right: str) -> str:
-        return _checked_length(f"((settled /\\ {left}) R ((not settled) \\/ {right}))")
-
-
-def _joined(link: str, operands: Iterable[str], empty: str) -> str:
-    texts = list(operands)
-    if len(texts) < 2:
-        return texts[0] if texts else empty
-    return _checked_length(f"({link.join(texts)})")
-
-
-def _checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds this large")
-    return text
+        return checked_length(f"((settled /\\ {left}) R ((not settled) \\/ {right}))")
 
 
 def export(request: Request) -> Export:

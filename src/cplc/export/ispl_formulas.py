@@ -13,8 +13,9 @@ from itertools import product
 from math import prod
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.fairness import needs_fairness
-from cplc.export.request import NotExpressible
+from cplc.export.request import NotExpressible, checked_length
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -25,7 +26,6 @@ from cplc.system.model import Agent, Step, System, Variable
 
 ALWAYS: Final = "always"
 """The proposition that holds in every state."""
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: bounds, equivalences and weak operators are expanded."""
 _MAX_COMBINATIONS: Final = 4096
 """Maximum number of valuations that are enumerated to decide whether a condition is constant."""
@@ -193,11 +193,11 @@ class Ctl:
             case f.OnPaths(quantifier):
                 operator = f.ctl_path(formula)
                 assert operator is not None
-                return checked_length(self._path(quantifier, operator))
+                return _checked(self._path(quantifier, operator))
             case f.Knows(mode, agents, operand):
                 return epistemic_text(mode, agents, self.text(operand), self.formula_names)
             case f.Enforces(group, goal):
-                return checked_length(self._enforces(self.formula_names.coalitions[frozenset(group)], goal))
+                return _checked(self._enforces(self.formula_names.coalitions[frozenset(group)], goal))
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():
@@ -228,15 +228,17 @@ class Ctl:
                 return f"({quantifier}F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"({quantifier}G {self.text(operand)})"
-            case f.Finally(operand, int() as bound):
-                return unroll("{0} or {1}", f"{quantifier}X", bound, self.text(operand))
-            case f.Globally(operand, int() as bound):
-                return unroll("{0} and {1}", f"{quantifier}X", bound, self.text(operand))
+            case f.Finally(operand, f.Bound() as bound):
+                return unroll("{0} or {1}", f"{quantifier}X", step_count(bound), self.text(operand))
+            case f.Globally(operand, f.Bound() as bound):
+                return unroll("{0} and {1}", f"{quantifier}X", step_count(bound), self.text(operand))
             case f.Until(left, right, None):
                 return f"{quantifier}({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return unroll("{0} or ({2} and {1})", f"{quantifier}X", bound, self.text(right), self.text(left))
+                return unroll(
+                    "{0} or ({2} and {1})", f"{quantifier}X", step_count(bound), self.text(right), self.text(left)
+                )
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
@@ -244,7 +246,7 @@ class Ctl:
                 return self._weak("E", other, f"({one} and {other})")
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 return self._weak(quantifier, self.text(left), self.text(right))
             case f.Derived():
                 return self._path(quantifier, f.ctl_core(path))
@@ -272,7 +274,7 @@ class CtlStar:
             case f.Atom(condition, _):
                 return _atom(condition, self.formula_names)
             case f.OnPaths(quantifier, path):
-                return checked_length(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
+                return _checked(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
             case f.Knows(mode, agents, operand):
                 return epistemic_text(mode, agents, self.text(operand), self.formula_names)
             case f.Next(operand):
@@ -281,20 +283,20 @@ class CtlStar:
                 return f"(F {self.text(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self.text(operand)})"
-            case f.Finally(operand, int() as bound):
-                return unroll("{0} or {1}", "X", bound, self.text(operand))
-            case f.Globally(operand, int() as bound):
-                return unroll("{0} and {1}", "X", bound, self.text(operand))
+            case f.Finally(operand, f.Bound() as bound):
+                return unroll("{0} or {1}", "X", step_count(bound), self.text(operand))
+            case f.Globally(operand, f.Bound() as bound):
+                return unroll("{0} and {1}", "X", step_count(bound), self.text(operand))
             case f.Until(left, right, None):
                 return f"({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return unroll("{0} or ({2} and {1})", "X", bound, self.text(right), self.text(left))
+                return unroll("{0} or ({2} and {1})", "X", step_count(bound), self.text(right), self.text(left))
             case f.Release(left, right, None):
                 return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
-                return checked_length(f"(!((!{other}) U ((!{one}) and (!{other}))))")
+                return _checked(f"(!((!{other}) U ((!{one}) and (!{other}))))")
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():
@@ -327,7 +329,7 @@ def unroll(pattern: str, step: str, bound: int, now: str, meanwhile: str = "") -
     """Return the expansion of a bounded operator: ``bound`` nested next-step operators."""
     text = now
     for _ in range(bound):
-        text = checked_length(f"({pattern.format(now, f'({step} {text})', meanwhile)})")
+        text = _checked(f"({pattern.format(now, f'({step} {text})', meanwhile)})")
     return text
 
 
@@ -338,6 +340,10 @@ def epistemic_text(mode: str, agents: tuple[str, ...], operand: str, names: Form
         return f"K({names.agents[agents[0]]}, {operand})"
     operator = {"each": "GK", "together": "DK", "common": "GCK"}[mode]
     return f"{operator}({names.coalitions[frozenset(agents)]}, {operand})"
+
+
+def _checked(text: str) -> str:
+    return checked_length(text, "bounds or equivalences")
 
 
 def boolean(formula: Connective, operands: list[str]) -> str:
@@ -352,14 +358,14 @@ def boolean(formula: Connective, operands: list[str]) -> str:
         case f.And() | f.Or() if len(operands) == 1:
             return operands[0]
         case f.And():
-            return checked_length(f"({' and '.join(operands)})")
+            return _checked(f"({' and '.join(operands)})")
         case f.Or():
-            return checked_length(f"({' or '.join(operands)})")
+            return _checked(f"({' or '.join(operands)})")
         case f.Implies():
-            return checked_length(f"({operands[0]} -> {operands[1]})")
+            return _checked(f"({operands[0]} -> {operands[1]})")
         case f.Iff():
             one, other = operands
-            return checked_length(f"(({one} -> {other}) and ({other} -> {one}))")
+            return _checked(f"(({one} -> {other}) and ({other} -> {one}))")
         case _:
             assert_never(formula)
 
@@ -368,12 +374,6 @@ def _atom(condition: Expr, names: FormulaNames) -> str:
     if isinstance(condition, e.Const):
         return ALWAYS if condition.value else f"(!{ALWAYS})"
     return names.propositions[condition]
-
-
-def checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds or equivalences this large")
-    return text
 
 
 # --- Identifiers and conditions of ISPL, the language of MCMAS

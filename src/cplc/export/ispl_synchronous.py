@@ -52,7 +52,7 @@ class Names:
         for agent in self.system.agents:
             own = {v.name.removeprefix(f"{agent.name}."): v.name for v in self.owned(agent)}
             names = unique_identifiers(own, _MCMAS_WORDS, self.agents.values())
-            all_names |= {own[checked_length]: name for checked_length, name in names.items()}
+            all_names |= {own[variable]: name for variable, name in names.items()}
         return all_names
 
     def owned(self, agent: Agent) -> tuple[Variable, ...]:

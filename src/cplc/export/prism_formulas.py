@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
-from cplc.export.request import NotExpressible
+from cplc.export.bounds import step_count
+from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.smv_formulas import construct_name
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
@@ -23,7 +24,6 @@ from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: nested bounds are expanded."""
 
 
@@ -78,7 +78,7 @@ class Pctl:
                 return _quantified(quantifier, f"{self.text(left)} U{_bound(bound)} {self.text(right)}")
             case f.Release(left, right, bound):
                 return _denied(quantifier, f"{_not(self.text(left))} U{_bound(bound)} {_not(self.text(right))}")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 neither = f"({_not(self.text(left))} & {_not(self.text(right))})"
                 return _denied(quantifier, f"{_not(self.text(right))} U {neither}")
             case f.Derived():
@@ -105,26 +105,26 @@ class Pctl:
                 return f"(F {self._path(operand)})"
             case f.Globally(operand, None):
                 return f"(G {self._path(operand)})"
-            case f.Finally(operand, int() as bound):
-                return self._nested(self._path(operand), "|", bound)
-            case f.Globally(operand, int() as bound):
-                return self._nested(self._path(operand), "&", bound)
+            case f.Finally(operand, f.Bound() as bound):
+                return self._nested(self._path(operand), "|", step_count(bound))
+            case f.Globally(operand, f.Bound() as bound):
+                return self._nested(self._path(operand), "&", step_count(bound))
             case f.Until(left, right, None):
                 return f"({self._path(left)} U {self._path(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
                 one, other = self._path(left), self._path(right)
                 text = other
-                for _ in range(bound):
-                    text = _checked_length(f"({other} | ({one} & (X {text})))")
+                for _ in range(step_count(bound)):
+                    text = checked_length(f"({other} | ({one} & (X {text})))")
                 return text
             case f.Release(left, right, None):
                 return f"!({_not(self._path(left))} U {_not(self._path(right))})"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self._path(left), self._path(right)
-                return _checked_length(f"(({one} U {other}) | (G {one}))")
+                return checked_length(f"(({one} U {other}) | (G {one}))")
             case f.Taken() | f.Shorthand():
                 raise NotExpressible("atoms over steps")
             case f.Previous() | f.Since():
@@ -139,7 +139,7 @@ class Pctl:
     def _nested(self, operand: str, link: str, bound: int) -> str:
         text = operand
         for _ in range(bound):
-            text = _checked_length(f"({operand} {link} (X {text}))")
+            text = checked_length(f"({operand} {link} (X {text}))")
         return text
 
 
@@ -155,18 +155,18 @@ def without_nested_quantifiers(formula: f.OnPaths) -> Formula:
 
 
 def _quantified(quantifier: str, path: str) -> str:
-    text = _checked_length(path)
+    text = checked_length(path)
     return f"(P>=1 [ {text} ])" if quantifier == "A" else f"!(P<=0 [ {text} ])"
 
 
 def _denied(quantifier: str, path: str) -> str:
     """Return that the path formula is false on all runs, or on some."""
-    text = _checked_length(path)
+    text = checked_length(path)
     return f"(P<=0 [ {text} ])" if quantifier == "A" else f"!(P>=1 [ {text} ])"
 
 
-def _bound(bound: int | None) -> str:
-    return "" if bound is None else f"<={bound}"
+def _bound(bound: f.Bound | None) -> str:
+    return "" if bound is None else f"<={step_count(bound)}"
 
 
 def _not(text: str) -> str:
@@ -179,32 +179,16 @@ def _boolean(formula: Connective, operands: Iterable[str]) -> str:
         case f.Not():
             return _not(texts[0])
         case f.And():
-            return _joined(" & ", texts, "true")
+            return joined(" & ", texts, "(true)")
         case f.Or():
-            return _joined(" | ", texts, "false")
+            return joined(" | ", texts, "(false)")
         case f.Implies():
-            return _checked_length(f"({_not(texts[0])} | {texts[1]})")
+            return checked_length(f"({_not(texts[0])} | {texts[1]})")
         case f.Iff():
             left, right = texts
-            return _checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
+            return checked_length(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
         case _:
             assert_never(formula)
-
-
-def _joined(link: str, texts: list[str], empty: str) -> str:
-    match texts:
-        case []:
-            return f"({empty})"
-        case [text]:
-            return text
-        case _:
-            return _checked_length(f"({link.join(texts)})")
-
-
-def _checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds this large")
-    return text
 
 
 # --- Identifiers and expressions of PRISM, in the syntax that Storm reads as well

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
 
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -16,6 +16,24 @@ class CannotExport(Exception):
 
 class NotExpressible(Exception):
     """The target cannot express a formula; the message names the construct."""
+
+
+_MAX_FORMULA_LENGTH: Final = 200_000
+
+
+def checked_length(text: str, what: str = "bounds") -> str:
+    """Return the text of a formula, unless it is too long: bounds and equivalences multiply it."""
+    if len(text) > _MAX_FORMULA_LENGTH:
+        raise NotExpressible(f"{what} this large")
+    return text
+
+
+def joined(link: str, operands: Iterable[str], empty: str) -> str:
+    """Return the operands of a conjunction or disjunction with this link between them."""
+    texts = list(operands)
+    if len(texts) < 2:
+        return texts[0] if texts else empty
+    return checked_length(f"({link.join(texts)})")
 
 
 @dataclass(frozen=True, slots=True)

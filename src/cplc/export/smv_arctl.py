@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, assert_never
 
+from cplc.export.bounds import step_count
 from cplc.export.fairness import needs_fairness
-from cplc.export.request import Export, NotExpressible, Request
+from cplc.export.request import Export, NotExpressible, Request, checked_length
 from cplc.export.smv import fairness, fairness_remark, groups, remarks_on
-from cplc.export.smv_formulas import IDLE, NUSMV_2_2, STEP, Vocabulary, boolean, checked_length, construct_name
+from cplc.export.smv_formulas import IDLE, NUSMV_2_2, STEP, Vocabulary, boolean, construct_name
 from cplc.export.smv_specifications import ExportPlan, plan_export
 from cplc.export.templating import comment, header_lines, render
 from cplc.logic import formulas as f
@@ -150,10 +151,10 @@ class Arctl:
                 return self._globally(self.text(operand), along)
             case f.Globally(operand, None):
                 return f"!{self._until(_REACHABLE, f'!{self.text(operand)}', along)}"
-            case f.Globally(operand, int() as bound):
+            case f.Globally(operand, f.Bound() as bound):
                 other = "A" if quantifier == "E" else "E"
                 broken = f"!{self.text(operand)}"
-                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, bound, along)}"
+                return f"!{self._bounded(other, self.vocabulary.dialect.true, broken, step_count(bound), along)}"
             case f.Until(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
@@ -161,7 +162,7 @@ class Arctl:
                 return f"!({self._weak(f'!{other}', f'(!{one} & !{other})', along)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded(quantifier, self.text(left), self.text(right), bound, along)
+                return self._bounded(quantifier, self.text(left), self.text(right), step_count(bound), along)
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
@@ -169,7 +170,7 @@ class Arctl:
                 return f"!{self._until(f'!{one}', f'!{other}', along)}"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
                     return self._weak(one, other, along)

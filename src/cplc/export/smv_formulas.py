@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import product
 from typing import Final, assert_never
 
-from cplc.export.request import NotExpressible
+from cplc.export.bounds import step_count
+from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -254,7 +255,6 @@ def _possible_numbers(system: System, expr: Expr) -> frozenset[int] | None:
             return None
 
 
-_MAX_FORMULA_LENGTH: Final = 200_000
 """Maximum length of a formula in characters: bounds and weak operators are expanded."""
 
 
@@ -302,15 +302,15 @@ class Ctl:
                 return f"{quantifier}F {self.text(operand)}"
             case f.Globally(operand, None):
                 return f"{quantifier}G {self.text(operand)}"
-            case f.Finally(operand, int() as bound):
-                return self._nested(quantifier, self.text(operand), "|", bound)
-            case f.Globally(operand, int() as bound):
-                return self._nested(quantifier, self.text(operand), "&", bound)
+            case f.Finally(operand, f.Bound() as bound):
+                return self._nested(quantifier, self.text(operand), "|", step_count(bound))
+            case f.Globally(operand, f.Bound() as bound):
+                return self._nested(quantifier, self.text(operand), "&", step_count(bound))
             case f.Until(left, right, None):
                 return f"{quantifier}[{self.text(left)} U {self.text(right)}]"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded_until(quantifier, self.text(left), self.text(right), bound)
+                return self._bounded_until(quantifier, self.text(left), self.text(right), step_count(bound))
             case f.Release(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "A":
@@ -318,7 +318,7 @@ class Ctl:
                 return self._weak("E", other, f"({one} & {other})")
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 return self._weak(quantifier, self.text(left), self.text(right))
             case f.Derived():
                 return self._path(quantifier, f.ctl_core(path))
@@ -372,12 +372,12 @@ class Ltl:
                 return f"({self.text(left)} U {self.text(right)})"
             case f.Until(left, right, bound):
                 assert bound is not None
-                return self._bounded_until(self.text(left), self.text(right), bound)
+                return self._bounded_until(self.text(left), self.text(right), step_count(bound))
             case f.Release(left, right, None):
                 return f"({self.text(left)} V {self.text(right)})"
             case f.Release():
                 raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 one, other = self.text(left), self.text(right)
                 return checked_length(f"({other} V ({one} | {other}))")
             case Commits() | Fulfils() | Conditional():
@@ -421,19 +421,11 @@ def boolean(formula: Connective, operands: Iterable[str], vocabulary: Vocabulary
             empty, link = "", "<->"
         case _:
             assert_never(formula)
-    if len(texts) < 2:
-        return texts[0] if texts else empty
-    return checked_length(f"({f' {link} '.join(texts)})")
+    return joined(f" {link} ", texts, empty)
 
 
-def checked_length(text: str) -> str:
-    if len(text) > _MAX_FORMULA_LENGTH:
-        raise NotExpressible("bounds this large")
-    return text
-
-
-def _interval(bound: int | None) -> str:
-    return "" if bound is None else f"[0,{bound}] "
+def _interval(bound: f.Bound | None) -> str:
+    return "" if bound is None else f"[0,{step_count(bound)}] "
 
 
 def construct_name(formula: Formula) -> str:

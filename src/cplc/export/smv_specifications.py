@@ -66,7 +66,7 @@ class _Distribution:
                 return f.OnPaths("E", path) if f.is_state_formula(operand) else None
             case f.Until(left, right) if f.is_state_formula(left):
                 return self._rebuilt(path, (left, right))
-            case f.WeakUntil(left, right):
+            case f.WeakUntil(left, right, None):
                 if not f.is_state_formula(left):
                     return None
                 return _joined(f.Or, (self.exists(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
@@ -141,7 +141,7 @@ def _not(path: Formula) -> Formula:
             return f.Finally(_not(operand), bound)
         case f.Until(left, right, None):
             return f.WeakUntil(_not(right), f.And((_not(left), _not(right))))
-        case f.WeakUntil(left, right):
+        case f.WeakUntil(left, right, None):
             return f.Until(_not(right), f.And((_not(left), _not(right))))
         case f.Release(left, right, None):
             return f.Until(_not(left), _not(right))

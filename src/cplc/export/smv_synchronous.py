@@ -160,7 +160,7 @@ class _Relativisation:
             case f.Until(_, right) | f.Release(_, right):
                 return replace(path, right=self._while_running(right))
             case f.WeakUntil(left, right):
-                return f.WeakUntil(self._while_running(left), self._while_running(right))
+                return replace(path, left=self._while_running(left), right=self._while_running(right))
             case f.Derived():
                 return self._exists(f.ctl_core(path))
             case _:

@@ -197,8 +197,11 @@ def formula_data(formula: Formula) -> list[object]:
             return ["atom", expr_data(condition), text]
         case f.Taken():
             return ["does", *_taken(formula)]
-        case f.Until(left, right, bound):
-            return [_word(formula), formula_data(left), formula_data(right), bound]
+        case (
+            f.Until(left, right, bound) | f.Release(left, right, f.Bound() as bound)
+            | f.WeakUntil(left, right, f.Bound() as bound) | f.StrongRelease(left, right, f.Bound() as bound)
+        ):  # fmt: skip
+            return [_word(formula), formula_data(left), formula_data(right), _bound(bound)]
         case f.OnPaths(quantifier, path, along):
             return [quantifier, formula_data(path), None if along is None else _taken(along)]
         case f.Enforces(group, goal, uniform):
@@ -212,7 +215,7 @@ def formula_data(formula: Formula) -> list[object]:
         case f.Shorthand(operand, text):
             return ["shorthand", formula_data(operand), text]
         case f.Finally(operand, bound) | f.Globally(operand, bound):
-            return [_word(formula), formula_data(operand), bound]
+            return [_word(formula), formula_data(operand), _bound(bound)]
         case Commits(channel, operand) | Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
         case Conditional(channel, operation, antecedent, consequent, other, party):
@@ -221,8 +224,6 @@ def formula_data(formula: Formula) -> list[object]:
         case SociallyCommits(pair, bindings, operand, trigger):
             then = None if trigger is None else formula_data(trigger)
             return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
-        case f.Release(_, _, int()):
-            raise AssertionError(f"{formula} is no formula of the language")
         case f.Not() | f.And() | f.Next() | f.Release() | f.Previous() | f.Since() | f.Regardless() | f.Derived():
             return [_word(formula), *map(formula_data, f.children(formula))]
         case _:
@@ -254,6 +255,14 @@ def _offering(offering: Offering) -> dict[str, object]:
         for offer in offering.offers
     )
     return _channel(offering.promises) | {"offers": [*offers]}
+
+
+def _bound(bound: f.Bound | None) -> object:
+    """Return the number of steps of ``<=k``; for other bounds the interval, and the ticks if these are counted."""
+    if bound is None or (bound.low == 0 and bound.ticks is None):
+        return None if bound is None else bound.high
+    interval: dict[str, object] = {"from": bound.low, "to": bound.high}
+    return interval if bound.ticks is None else interval | {"ticks": _taken(bound.ticks)}
 
 
 def _taken(taken: f.Taken) -> list[object]:

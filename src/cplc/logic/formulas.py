@@ -55,25 +55,51 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """The positions that a path operator ranges over: those before which ``low`` to ``high`` steps are taken.
+
+    With ``ticks`` these steps alone are counted, otherwise all steps and idle steps. The window never closes on a path
+    with fewer ticks, and without ``low`` ticks it never opens.
+    """
+
+    high: int
+    low: int = 0
+    ticks: Taken | None = None
+
+    def __str__(self) -> str:
+        window = f"[{self.low}..{self.high}]" if self.low else f"<={self.high}"
+        return window if self.ticks is None else f"{window} ticks"
+
+    @property
+    def next(self) -> Bound | None:
+        """The rest after one of the steps that are counted; None if the window closes."""
+        return replace(self, high=self.high - 1, low=max(self.low - 1, 0)) if self.high else None
+
+
+@dataclass(frozen=True, slots=True)
 class Next(PathOperator):
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Until(PathOperator):
+    """The right operand holds at a position within the bound, and the left one at all positions before it."""
+
     left: Formula
     right: Formula
-    bound: int | None = None
-    """The right operand holds after at most this many steps."""
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Release(PathOperator):
-    """The dual of until: ``left R right`` is ``!(!left U !right)``."""
+    """The dual of until: ``left R right`` is ``!(!left U !right)``.
+
+    The right operand holds at all positions within the bound that come after no position at which the left one holds.
+    """
 
     left: Formula
     right: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +285,7 @@ class Iff(Derived):
 @dataclass(frozen=True, slots=True)
 class Finally(Derived):
     operand: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
     SYMBOL = "F"
 
@@ -270,7 +296,7 @@ class Finally(Derived):
 @dataclass(frozen=True, slots=True)
 class Globally(Derived):
     operand: Formula
-    bound: int | None = None
+    bound: Bound | None = None
 
     SYMBOL = "G"
 
@@ -280,30 +306,36 @@ class Globally(Derived):
 
 @dataclass(frozen=True, slots=True)
 class WeakUntil(Derived):
-    """Until, or the left operand forever."""
+    """Until, or the left operand forever; with a bound, until, or the left operand up to the end of the window."""
 
     left: Formula
     right: Formula
+    bound: Bound | None = None
 
     OPERANDS = ("left", "right")
     SYMBOL = "W"
 
     def _define(self) -> Formula:
-        return Release(self.right, Or((self.left, self.right)))
+        if self.bound is None or not self.bound.low:
+            return Release(self.right, Or((self.left, self.right)), self.bound)
+        return Or((Globally(self.left, replace(self.bound, low=0)), Until(self.left, self.right, self.bound)))
 
 
 @dataclass(frozen=True, slots=True)
 class StrongRelease(Derived):
-    """Release, and the left operand comes."""
+    """Release, and the left operand comes, at the end of the window at the latest: the dual of weak until."""
 
     left: Formula
     right: Formula
+    bound: Bound | None = None
 
     OPERANDS = ("left", "right")
     SYMBOL = "M"
 
     def _define(self) -> Formula:
-        return Until(self.right, And((self.left, self.right)))
+        if self.bound is None or not self.bound.low:
+            return Until(self.right, And((self.left, self.right)), self.bound)
+        return And((Release(self.left, self.right, self.bound), Finally(self.left, replace(self.bound, low=0))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,11 +615,16 @@ def has_finite_evidence(quantifier: str, path: CtlOperator) -> bool:
         case Next():
             return True
         case Until(_, _, bound):
-            return quantifier == "E" or bound is not None
+            return quantifier == "E" or closes(bound)
         case Release(_, _, bound):
-            return quantifier == "A" or bound is not None
+            return quantifier == "A" or closes(bound)
         case _:
             assert_never(path)
+
+
+def closes(bound: Bound | None) -> bool:
+    """Return whether the window of an operator closes on every path; in ticks it need not, since time may stop."""
+    return bound is not None and bound.ticks is None
 
 
 def dual(path: CtlOperator) -> CtlOperator:

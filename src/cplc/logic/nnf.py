@@ -17,6 +17,7 @@ from cplc.logic.formulas import (
     VALID,
     And,
     Atom,
+    Bound,
     Derived,
     Finally,
     Formula,
@@ -43,7 +44,7 @@ def to_nnf(path: Formula) -> Formula:
     """Return the negation normal form: literals below `And`, `Or`, `Historically` and path operators of the core.
 
     A literal is a state formula, or a `Taken` or `HAS_PREDECESSOR` that may be negated. ``true U p`` is written
-    ``F p``, and ``false R p`` ``G p``; no other release has a bound.
+    ``F p``, and ``false R p`` ``G p``; no other release has a bound, unless its window opens later.
     """
     return _positive(path)
 
@@ -168,46 +169,86 @@ def _next(operand: Formula) -> Formula:
     return _extract_conjuncts(operand, lambda rest: _extract_disjuncts(rest, Next))
 
 
-def _finally(operand: Formula, bound: int | None) -> Formula:
+def _opens_now(bound: Bound | None) -> bool:
+    """Return whether an operator ranges over the present position, too; the laws below need that."""
+    return bound is None or not bound.low
+
+
+def _is_now(bound: Bound) -> bool:
+    """Return whether an operator ranges over the present position alone."""
+    return bound == Bound(0)
+
+
+def _finally(operand: Formula, bound: Bound | None) -> Formula:
     if bound is not None:
-        return _extract_conjuncts(operand, lambda rest: Finally(rest, bound) if bound else rest)
+        if not _opens_now(bound):
+            return Finally(operand, bound)
+        return _extract_conjuncts(operand, lambda rest: rest if _is_now(bound) else Finally(rest, bound))
     return disjunction(_extract_conjuncts(part, _finally_one) for part in disjuncts(operand))
 
 
 def _finally_one(operand: Formula) -> Formula:
-    if isinstance(operand, Finally):
+    if isinstance(operand, Finally) and _opens_now(operand.bound):
         return _finally(operand.operand, None)
-    if isinstance(operand, Until):
+    if isinstance(operand, Until) and _opens_now(operand.bound):
         return _finally(operand.right, None)
     return _next(_finally(operand.operand, None)) if isinstance(operand, Next) else Finally(operand)
 
 
-def _globally(operand: Formula, bound: int | None) -> Formula:
+def _globally(operand: Formula, bound: Bound | None) -> Formula:
     if bound is not None:
-        return _extract_disjuncts(operand, lambda rest: Globally(rest, bound) if bound else rest)
+        if not _opens_now(bound):
+            return Globally(operand, bound)
+        return _extract_disjuncts(operand, lambda rest: rest if _is_now(bound) else Globally(rest, bound))
     return conjunction(_extract_disjuncts(part, _globally_one) for part in conjuncts(operand))
 
 
 def _globally_one(operand: Formula) -> Formula:
-    if isinstance(operand, Globally):
+    if isinstance(operand, Globally) and _opens_now(operand.bound):
         return _globally(operand.operand, None)
-    if isinstance(operand, Release):
+    if isinstance(operand, Release) and _opens_now(operand.bound):
         return _globally(operand.right, None)
     return _next(_globally(operand.operand, None)) if isinstance(operand, Next) else Globally(operand)
 
 
-def until(left: Formula, right: Formula, bound: int | None) -> Formula:
+def until(left: Formula, right: Formula, bound: Bound | None) -> Formula:
     if left == VALID:
         return _finally(right, bound)
-    if bound == 0:
+    if not _opens_now(bound):
+        return Until(left, right, bound)
+    if bound is not None and _is_now(bound):
         return right
     return disjunction(_extract_conjuncts(part, lambda rest: Until(left, rest, bound)) for part in disjuncts(right))
 
 
-def _release(left: Formula, right: Formula, bound: int | None) -> Formula:
+def _release(left: Formula, right: Formula, bound: Bound | None) -> Formula:
     """Return the normal form; ``p R<=k q`` is ``G<=k q``, or ``q U<=k (q & p)``."""
     if left == UNSATISFIABLE:
         return _globally(right, bound)
+    if not _opens_now(bound):
+        return Release(left, right, bound)
     if bound is not None:
         return disjunction((_globally(right, bound), until(right, conjunction((right, left)), bound)))
     return conjunction(_extract_disjuncts(part, lambda rest: Release(left, rest)) for part in conjuncts(right))
+
+
+def opened(path: Until | Finally | Globally | Release) -> Formula:
+    """Return an equivalent normal form of an operator whose window opens later, one step or tick at a time.
+
+    Until the next tick: ``p U[a..b] q`` is ``p U<=0 (p & tick & X (p U[a-1..b-1] q))``; ``p R[a..b] q`` is ``G !tick``,
+    or ``F<=0 (p | tick & X (p R[a-1..b-1] q))``, in ticks.
+    """
+    bound = path.bound
+    assert bound is not None
+    rest, ticks = bound.next, bound.ticks
+    is_until = isinstance(path, Until | Finally)
+    left = path.left if isinstance(path, Until | Release) else VALID if is_until else UNSATISFIABLE
+    right = path.right if isinstance(path, Until | Release) else path.operand
+    before = () if left in (VALID, UNSATISFIABLE) else (left,)
+    later = _next((until if is_until else _release)(left, right, rest))
+    if ticks is None:
+        return conjunction((*before, later)) if is_until else disjunction((*before, later))
+    at_tick = conjunction((ticks, later))
+    if is_until:
+        return until(left, conjunction((*before, at_tick)), Bound(0, ticks=ticks))
+    return disjunction((Globally(Not(ticks)), _finally(disjunction((*before, at_tick)), Bound(0, ticks=ticks))))

@@ -95,8 +95,8 @@ class _Lowering:
     def _temporal(self, term: t.Apply) -> Formula | None:
         """Return the path formula of a temporal operator; None for other operators."""
         match term:
-            case t.Apply(op, operands, bound) if op in f.PATH_OPERATORS:
-                bounds = () if bound is None else (bound,)
+            case t.Apply(op, operands, bound, in_ticks, low) if op in f.PATH_OPERATORS:
+                bounds = () if bound is None else (f.Bound(bound, low, self._ticks if in_ticks else None),)
                 return f.PATH_OPERATORS[op](*map(self.formula, operands), *bounds)
             case t.Apply("therefore", (left, right)):
                 argument = self.formula(left)
@@ -140,6 +140,11 @@ class _Lowering:
     @cached_property
     def _moves(self) -> f.Taken:
         return f.Taken(self._every_step, f.MOVES)
+
+    @cached_property
+    def _ticks(self) -> f.Taken:
+        tick = t.Does("tick", "")
+        return f.Taken(self._steps(tick), action_text(tick))
 
     def _steps(self, term: Term) -> frozenset[str]:
         """Return the steps that satisfy a combination of `does(…)`."""

@@ -20,7 +20,7 @@ from cplc.lowering.lifecycle_analysis import last_moves, mover
 from cplc.lowering.variable_names import follows_variable, former_variable
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
-from cplc.semantics.terms import Term, is_about_runs
+from cplc.semantics.terms import is_about_runs
 from cplc.system.commitments import Debt, argument_of, last_move_of, standing_of
 from cplc.system.model import System
 
@@ -278,36 +278,10 @@ def _content(model: CheckedModel, system: System, name: str) -> Formula:
     from cplc.lowering.formulas import lower_formula
 
     if name in model.claim:
-        return lower_formula(_ticks_to_steps(model.claim[name].content), model, system)
+        return lower_formula(model.claim[name].content, model, system)
     consequent = model.commitment[name].consequent
-    fulfilling_state = lower_formula(_ticks_to_steps(consequent), model, system)
+    fulfilling_state = lower_formula(consequent, model, system)
     return fulfilling_state if is_about_runs(consequent) else f.Finally(fulfilling_state)
-
-
-def _ticks_to_steps(content: Term) -> Term:
-    """Return the content with its bounds in ticks expressed by `does(tick)`."""
-    match content:
-        case t.Apply("F" | "G" | "U" as op, operands, int(bound)):
-            parts = tuple(map(_ticks_to_steps, operands))
-            if op == "G":
-                return t.Apply("!", (_until_within(t.TRUE, t.Apply("!", parts), bound),))
-            left, right = parts if op == "U" else (t.TRUE, parts[0])
-            return _until_within(left, right, bound)
-        case t.Apply(op, operands, bound):
-            return t.Apply(op, tuple(map(_ticks_to_steps, operands)), bound)
-        case _:
-            return content
-
-
-def _until_within(left: Term, right: Term, ticks: int) -> Term:
-    """Return ``left U right`` within this number of ticks, without a bound."""
-    tick = t.Does("tick", "")
-    waiting = t.Apply("&", (left, t.Apply("!", (tick,))))
-    reached = t.Apply("U", (waiting, right))
-    for _ in range(ticks):
-        later = t.Apply("&", (left, tick, t.Apply("X", (reached,))))
-        reached = t.Apply("U", (waiting, t.Apply("|", (right, later))))
-    return reached
 
 
 def _open_claim(system: System, name: str) -> Atom:

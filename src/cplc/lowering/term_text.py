@@ -99,6 +99,8 @@ def content_text(term: Term) -> str:
 
 def _bound(term: Apply) -> str:
     unit = " ticks" if term.in_ticks else ""
+    if term.low:
+        return f"[{term.low}..{term.bound}]{unit}"
     return "" if term.bound is None else f"<={term.bound}{unit}"
 
 

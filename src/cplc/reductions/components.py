@@ -8,7 +8,7 @@ Claim: a formula has the same value at a state and at its projection to a union 
 contains
 
 * every variable of its atoms,
-* every variable that the steps of its ``does(…)`` read or write,
+* every variable that the steps of its ``does(…)``, or the ticks that it counts, read or write,
 * every variable of the system's fairness conditions,
 * for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
 * for every uniform strategy, every variable that a member of the group observes, reads or writes.
@@ -57,6 +57,7 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
+    Bound,
     Enforces,
     Finally,
     Formula,
@@ -130,7 +131,7 @@ class IndependentComponents:
                     named |= reads(condition)
                 case KnownFrom(observed):
                     named.update(*map(reads, observed))
-                case Taken(steps):
+                case Taken(steps) | Until(bound=Bound(ticks=Taken(steps))) | Release(bound=Bound(ticks=Taken(steps))):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
                 case Enforces(group, _, uniform):
                     named |= self._group_variables(group) if uniform else set()

@@ -6,7 +6,8 @@ Definition: a set V of variables is a cone of a formula if
 
 * every guard, every fairness condition and every atom of the formula reads V alone, and so does every value that a step
   assigns to a variable of V;
-* V contains all that the steps named by ``does(…)`` in the formula read or write; and
+* V contains all that the steps named by ``does(…)`` in the formula read or write (the ticks that a bound counts need
+  not: the projection has the same steps); and
 * V contains the local state of every agent whose knowledge the formula mentions, and all that both ends of the channel
   of a ``C`` or ``Fu`` read.
 

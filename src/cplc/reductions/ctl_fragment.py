@@ -13,12 +13,14 @@ from cplc.logic.expressions import TRUE, Expr, conj, disj, negate
 from cplc.logic.formulas import (
     And,
     Atom,
+    CtlPath,
     Derived,
     Finally,
     Formula,
     Globally,
     Iff,
     Implies,
+    Next,
     Not,
     OnPaths,
     Or,
@@ -63,7 +65,7 @@ def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool
             return _is_decided_by(formula.definition, state_conditions)
         case OnPaths():
             path = ctl_path(formula)
-            if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)):
+            if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)) or _counts_ticks(path):
                 return False
             operands = children(path)
         case Atom() | PathOperator() | StateOperator():
@@ -142,10 +144,21 @@ def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
 
 
 def _operand(formula: OnPaths) -> Formula | None:
-    """Return the operand of ``EF`` or ``AG``, with or without a bound; None for other formulas."""
+    """Return the operand of ``EF`` or ``AG``, alone or within a number of steps; None for other formulas.
+
+    Stubborn sets permute the steps of a path to the goal, so its length is preserved.
+    """
     path = formula.path
-    is_in_fragment = isinstance(path, Finally if formula.quantifier == "E" else Globally) and formula.along is None
-    return path.operand if is_in_fragment and isinstance(path, Finally | Globally) else None
+    if not isinstance(path, Finally if formula.quantifier == "E" else Globally) or formula.along is not None:
+        return None
+    assert isinstance(path, Finally | Globally)
+    within_steps = path.bound is None or (path.bound.ticks is None and not path.bound.low)
+    return path.operand if within_steps else None
+
+
+def _counts_ticks(path: CtlPath) -> bool:
+    operator = ctl_core(path)
+    return not isinstance(operator, Next) and operator.bound is not None and operator.bound.ticks is not None
 
 
 def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:

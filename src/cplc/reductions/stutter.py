@@ -27,9 +27,10 @@ State formulas are stutter-invariant, and so are temporal operators but ``X`` an
   condition.
 
 Anchored formulas are eventually invariant: insert stutter steps later. Eventually invariant formulas are closed under
-Boolean operators, ``X``, bounded operators and ``Y O H S``, since these look at finitely many positions. ``F``, ``G``,
-``U``, ``W`` and ``R`` without a bound look at infinitely many and are eventually invariant only where they are
-stutter-invariant.
+Boolean operators, ``X``, operators with a bound in steps and ``Y O H S``, since these look at finitely many positions.
+``F``, ``G``, ``U``, ``W`` and ``R`` without such a bound look at infinitely many and are eventually invariant only
+where they are stutter-invariant. Bounds in ticks change nothing: a stutter step is no tick, so as many ticks come
+before every copy of a state as before the state.
 
 Claim: an eventually invariant path formula has the same value on a run and on some run with any number of stutter steps
 after a finite prefix; the same holds for its negation.
@@ -81,17 +82,17 @@ def _kind(formula: Formula) -> _Kind:
         case f.Next(operand):
             inner = _kind(operand)
             return _Kind.ANCHORED if _Kind.STUTTER_INVARIANT in inner else inner & _Kind.EVENTUALLY_INVARIANT
-        case f.Until(left, right, None):
-            return _until(_kind(left), _kind(right))
-        case f.Release(left, right, None):
-            return _until(_negated(_kind(left)), _negated(_kind(right)))
-        case f.Until(left, right) | f.Release(left, right):
+        case f.Until(left, right, bound) | f.Release(left, right, bound) if f.closes(bound):
             return _kind(left) & _kind(right) & _Kind.EVENTUALLY_INVARIANT
+        case f.Until(left, right):
+            return _until(_kind(left), _kind(right))
+        case f.Release(left, right):
+            return _until(_negated(_kind(left)), _negated(_kind(right)))
         case f.Previous(operand):
             return _kind(operand) & _Kind.EVENTUALLY_INVARIANT
         case f.Since(left, right):
             return _since(_kind(left), _kind(right))
-        case f.WeakUntil(left, right):  # more precise than the definition, in which the right operand occurs twice
+        case f.WeakUntil(left, right, None):  # more precise than the definition, which repeats the right operand
             return _until(_kind(left), _kind(right))
         case f.Derived():
             return _kind(formula.definition)

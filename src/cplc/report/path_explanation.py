@@ -11,6 +11,7 @@ from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import (
     And,
     Atom,
+    Bound,
     CtlOperator,
     Derived,
     Finally,
@@ -123,7 +124,7 @@ class _PathExplanation:
                     yield from self._never(operand, value, at, bound)
             case Until(left, right, bound):
                 yield from self._waiting(left, right, value, at, bound)
-            case WeakUntil(left, right):
+            case WeakUntil(left, right, None):
                 yield from self._waiting(left, right, value, at, None)
             case Release(left, right, bound):
                 # The dual of until: `left R right` is `!(!left U !right)`.
@@ -162,7 +163,7 @@ class _PathExplanation:
 
     # --- from here on
 
-    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
         arrival = self.facts.first(right, True, at)
         if value:
             yield from self._never(left, True, at, bound) if arrival is None else self.marks(right, True, arrival)
@@ -181,15 +182,14 @@ class _PathExplanation:
         else:
             yield from self.marks(operand, value, where)
 
-    def _never(self, operand: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+    def _never(self, operand: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
         """Yield marks for a value that the formula has from here on."""
         again = _recurring(operand, value) if bound is None else None
         if again is not None:
             yield at, f"again and again {claim_text(*again)}"
             yield from self.marks(operand, value, max(at, self.loop or 0))
             return
-        how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
-        yield at, f"{how_long} {_claim(operand, value)}"
+        yield at, f"from here on {_duration(bound)}{_claim(operand, value)}"
         if bound is None and isinstance(core(operand), CtlOperator):
             yield from self.marks(operand, value, max(at, self.loop or 0))
 
@@ -211,6 +211,15 @@ class _PathExplanation:
     def _latest(self, formula: Formula, value: bool, at: int) -> int | None:
         places = range(at, -1, -1)
         return next((position for position in places if self.facts.truth(formula, position) is value), None)
+
+
+def _duration(bound: Bound | None) -> str:
+    if bound is None:
+        return ""
+    unit = "step" if bound.ticks is None else "tick"
+    if bound.low:
+        return f"after {bound.low} to {bound.high} {unit}s "
+    return f"for {bound.high} {unit}{'' if bound.high == 1 else 's'} "
 
 
 def _claim(formula: Formula, holds: bool) -> str:

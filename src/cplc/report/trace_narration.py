@@ -130,7 +130,7 @@ def _arrival(path: CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
             return () if left == UNSATISFIABLE else ((left, True), (right, True))
         case Release(_, right):
             return ((right, False),)
-        case WeakUntil(left, right):
+        case WeakUntil(left, right, None):
             return ((right, True),) if holds else ((left, False), (right, False))
         case Derived():
             return _arrival(ctl_core(path), holds)

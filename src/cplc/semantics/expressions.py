@@ -424,21 +424,20 @@ class ExpressionChecker:
             case "-":
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
-                bound = self._bound(expr, scope, purpose)
+                low, bound = self._bounds(expr, scope, purpose)
                 operand, _ = self.path_formula(expr.operand, scope, purpose)
-                return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks), PATH
+                return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks, low), PATH
             case _:
                 return self._not_here(expr.span, purpose)
 
-    def _bound(self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose) -> resolved.Tree | None:
-        """Return the bound of a temporal operator, and report a unit that is not allowed here."""
+    def _bounds(
+        self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose
+    ) -> tuple[resolved.Tree | None, resolved.Tree | None]:
+        """Return both ends of the bound of a temporal operator, and report a unit that is not allowed here."""
         if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
-        elif purpose is Purpose.FORMULA and expr.in_ticks:
-            hint = Note("without `ticks` the bound counts steps; a deadline of a commitment is `within k`")
-            message = "Bounds in ticks can be used only in the content of a commitment or claim"
-            self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
-        return None if expr.bound is None else self._index(expr.bound, scope)
+        low, bound = (None if limit is None else self._index(limit, scope) for limit in (expr.low, expr.bound))
+        return low, bound
 
     def _binary(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         op = expr.op
@@ -462,12 +461,12 @@ class ExpressionChecker:
             case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
                 return self._not_here(expr.span, purpose)
             case "U" | "W" | "R" | "M" | "S" | "therefore":
-                bound = self._bound(expr, scope, purpose)
+                low, bound = self._bounds(expr, scope, purpose)
                 left, right = (
                     self.path_formula(expr.left, scope, purpose)[0],
                     self.path_formula(expr.right, scope, purpose)[0],
                 )
-                return resolved.Apply(op, (left, right), expr.span, bound, expr.in_ticks), PATH
+                return resolved.Apply(op, (left, right), expr.span, bound, expr.in_ticks, low), PATH
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)

@@ -310,22 +310,36 @@ class Resolver:
                 return t.Apply(op, (self._below(tree, 0), self._below(tree, 1)))
             case _:
                 operands = tuple(self._term(operand) for operand in tree.operands)
-                return t.Apply(op, operands, self._bound(tree), tree.in_ticks)
+                return t.Apply(op, operands, *self._bounds(tree))
 
-    def _bound(self, tree: resolved.Apply) -> int | None:
+    def _bounds(self, tree: resolved.Apply) -> tuple[int | None, bool, int]:
+        """Return the upper end of a bound, whether it counts ticks, and the lower end."""
         if tree.bound is None:
-            return None
-        bound = self.number(tree.bound)
-        if bound is not None and bound < 0:
-            unit = "ticks" if tree.in_ticks else "steps"
-            self._table.report(rules.VALUE_OUT_OF_RANGE, tree.span, f"A number of {unit} cannot be {bound}")
-            return 0
-        if bound is not None and bound > MAX_BOUND:
-            message = f"The bound of `{tree.op}<={bound}` is more than {MAX_BOUND:,} steps"
-            hint = Note(f"bounds are unrolled step by step: write `{tree.op}` without a bound")
+            return None, False, 0
+        unit = "ticks" if tree.in_ticks else "steps"
+        if tree.in_ticks and not self._table.has_ticks:
+            hint = Note(f"give a commitment a deadline (`within` or `expires`), or count steps: `{tree.op}<=k`")
+            message = "A bound in ticks needs time to pass, and nothing in this protocol has a deadline"
+            self._table.problems.report(rules.NO_TICKS, tree.span, message, hint, *self._where())
+            return None, False, 0
+        low, bound = (0 if limit is None else self.number(limit) for limit in (tree.low, tree.bound))
+        if low is None or bound is None:
+            return 0, tree.in_ticks, 0
+        for number in (low, bound):
+            if number < 0:
+                self._table.report(rules.VALUE_OUT_OF_RANGE, tree.span, f"A number of {unit} cannot be {number}")
+                return 0, tree.in_ticks, 0
+        if low > bound:
+            message = f"The interval of `{tree.op}[{low}..{bound}]` is empty"
+            self._table.report(rules.VALUE_OUT_OF_RANGE, tree.span, message)
+            return 0, tree.in_ticks, 0
+        if bound > MAX_BOUND:
+            shown = f"{tree.op}<={bound}" if tree.low is None else f"{tree.op}[{low}..{bound}]"
+            message = f"The bound of `{shown}` is more than {MAX_BOUND:,} {unit}"
+            hint = Note(f"bounds are unrolled {unit[:-1]} by {unit[:-1]}: write `{tree.op}` without a bound")
             self._table.problems.report(rules.TOO_LARGE, tree.span, message, hint, *self._where())
-            return 0
-        return bound
+            return 0, tree.in_ticks, 0
+        return bound, tree.in_ticks, low
 
     def _below(self, tree: resolved.Apply, number: int) -> Term:
         with self.vacuity.below(tree, number):

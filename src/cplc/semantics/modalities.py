@@ -276,11 +276,11 @@ def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
             return f"A content cannot contain the past operator `{op}`", Note("use F, G, U, W or R")
         case ast.Binary("therefore"):
             return "A content cannot contain `therefore`", Note("write `->`")
-        case ast.Unary(op, operand, bound, False) if bound is not None:
-            shown = f"{op}<={bound.span.text} ticks {operand.span.text}"
+        case ast.Unary(op, operand, bound, False, low) if bound is not None:
+            shown = f"{op}{_bound_text(low, bound)} ticks {operand.span.text}"
             return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
-        case ast.Binary(op, left, right, bound, False) if bound is not None:
-            shown = f"{left.span.text} {op}<={bound.span.text} ticks {right.span.text}"
+        case ast.Binary(op, left, right, bound, False, low) if bound is not None:
+            shown = f"{left.span.text} {op}{_bound_text(low, bound)} ticks {right.span.text}"
             return "A content cannot count steps, since other parties take steps, too", Note(f"count ticks: `{shown}`")
         case ast.OverPaths():
             hint = Note(f"leave `{expr.quantifier}` out: the content is about the run on which the promise is made")
@@ -291,6 +291,10 @@ def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
             return "A content cannot contain a strategy", about_states
         case _:
             return None
+
+
+def _bound_text(low: ast.Expr | None, bound: ast.Expr) -> str:
+    return f"<={bound.span.text}" if low is None else f"[{low.span.text}..{bound.span.text}]"
 
 
 def quantified(expr: ast.Expr) -> Note:

@@ -317,6 +317,7 @@ class Apply:
     span: Span
     bound: Tree | None = None
     in_ticks: bool = False
+    low: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)

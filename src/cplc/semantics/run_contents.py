@@ -119,8 +119,9 @@ def _with_bound(term: Term, old: int, new: int) -> Term:
     if not isinstance(term, t.Apply):
         return term
     operands = tuple(_with_bound(operand, old, new) for operand in term.operands)
-    bound = new if term.in_ticks and term.bound == old else term.bound
-    return replace(term, operands=operands, bound=bound)
+    if not term.in_ticks or term.bound != old:
+        return replace(term, operands=operands)
+    return replace(term, operands=operands, bound=new, low=min(term.low, new))
 
 
 def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Ltl, bool]:
@@ -190,18 +191,19 @@ def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], a
             one, other = of(left), of(right)
             both = ltl.conjunction((one, other))
             return ltl.disjunction((both, ltl.conjunction((ltl.negation(one), ltl.negation(other)))))
-        case t.Apply("F", (operand,), bound):
-            return ltl.finally_(of(operand), bound)
-        case t.Apply("G", (operand,), bound):
-            return ltl.globally(of(operand), bound)
-        case t.Apply("U", (left, right), bound):
-            return ltl.Until(of(left), of(right), bound)
-        case t.Apply("W", (left, right)):
-            return ltl.weak_until(of(left), of(right))
-        case t.Apply("R", (left, right)):
-            return ltl.Release(of(left), of(right))
-        case t.Apply("M", (left, right)):
-            return ltl.Until(of(right), ltl.conjunction((of(left), of(right))))
+        case t.Apply("F", (operand,), bound, _, low):
+            return ltl.Until(ltl.TRUE, of(operand), bound, low)
+        case t.Apply("G", (operand,), bound, _, low):
+            return ltl.Release(ltl.FALSE, of(operand), bound, low)
+        case t.Apply("U", (left, right), bound, _, low):
+            return ltl.Until(of(left), of(right), bound, low)
+        case t.Apply("W", (left, right), bound, _, low):
+            return ltl.weak_until(of(left), of(right), bound, low)
+        case t.Apply("R", (left, right), bound, _, low):
+            return ltl.Release(of(left), of(right), bound, low)
+        case t.Apply("M", (left, right), bound, _, low):
+            weak = ltl.weak_until(ltl.negation(of(left)), ltl.negation(of(right)), bound, low)
+            return ltl.negation(weak)
         case _:
             return ltl.Literal(atoms[term], True)
 

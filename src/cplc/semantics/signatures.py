@@ -425,10 +425,10 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
     match expr:
         case ast.Call(_, arguments):
             return arguments
-        case ast.Unary(_, operand, bound):
-            return (operand,) if bound is None else (operand, bound)
-        case ast.Binary(_, left, right, bound):
-            return (left, right) if bound is None else (left, right, bound)
+        case ast.Unary(_, operand, bound, _, low):
+            return (operand, *(limit for limit in (low, bound) if limit is not None))
+        case ast.Binary(_, left, right, bound, _, low):
+            return (left, right, *(limit for limit in (low, bound) if limit is not None))
         case ast.Junction(_, operands):
             return operands
         case ast.Social(body=body, trigger=trigger):

@@ -113,13 +113,14 @@ Op = Literal[
 class Apply:
     """An operator and its operands: ``-`` with one or two, ``&`` and ``|`` with any number.
 
-    ``bound`` is the k of ``<=k``, which counts steps or ticks.
+    ``bound`` is the k of ``<=k`` or the b of ``[a..b]``, which counts steps or ticks; ``low`` is the a.
     """
 
     op: Op
     operands: tuple[Term, ...]
     bound: int | None = None
     in_ticks: bool = False
+    low: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from cplc.logic.expressions import TRUE, Value
 from cplc.logic.formulas import (
     And,
     Atom,
+    Bound,
     CtlOperator,
     Derived,
     Finally,
@@ -308,7 +309,7 @@ class RunVerdicts:
         )
         if rest in (VALID, UNSATISFIABLE):
             return rest == UNSATISFIABLE
-        return not self._holds(OnPaths("E", Finally(rest, 0), along), assuming, last)
+        return not self._holds(OnPaths("E", Finally(rest, Bound(0)), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
         variables = self._slices.components_of(formula)

@@ -100,26 +100,30 @@ BinaryOp = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """A prefix operator; ``bound`` is the k of ``F<=k`` and ``G<=k``."""
+    """A prefix operator; ``bound`` is the k of ``F<=k`` and ``G<=k``, and the b of ``F[a..b]``."""
 
     op: UnaryOp
     operand: Expr
     bound: Expr | None = None
     in_ticks: bool = False
     """The bound counts ticks: ``F<=k ticks``."""
+    low: Expr | None = None
+    """The a of ``F[a..b]``."""
     span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An infix operator; ``bound`` is the k of ``U<=k``."""
+    """An infix operator; ``bound`` is the k of ``U<=k``, and the b of ``U[a..b]``."""
 
     op: BinaryOp
     left: Expr
     right: Expr
     bound: Expr | None = None
     in_ticks: bool = False
-    """The bound counts ticks: ``F<=k ticks``."""
+    """The bound counts ticks: ``U<=k ticks``."""
+    low: Expr | None = None
+    """The a of ``U[a..b]``."""
     span: Span = _span()
 
 

@@ -181,15 +181,13 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield role
         case ast.Call(_, arguments):
             yield from arguments
-        case ast.Unary(_, operand, bound):
+        case ast.Unary(_, operand, bound, _, low):
             yield operand
-            if bound is not None:
-                yield bound
-        case ast.Binary(_, left, right, bound):
+            yield from (limit for limit in (low, bound) if limit is not None)
+        case ast.Binary(_, left, right, bound, _, low):
             yield left
             yield right
-            if bound is not None:
-                yield bound
+            yield from (limit for limit in (low, bound) if limit is not None)
         case ast.Junction(_, operands):
             yield from operands
         case ast.Quantifier(_, _, domain, body):

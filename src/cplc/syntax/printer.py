@@ -72,19 +72,19 @@ def _plain(expression: ast.Expr) -> str:
             return f"{name.text}({_arguments(arguments)})"
         case ast.Unary(("!" | "-") as op, operand):
             return op + _at(operand, _level(expression))
-        case ast.Unary(op, operand, bound, in_ticks):
-            return f"{op}{_bound(bound, in_ticks)} {_at(operand, _PREFIXED)}"
-        case ast.Binary(op, left, right, bound, in_ticks):
+        case ast.Unary(op, operand):
+            return f"{op}{_bound(expression)} {_at(operand, _PREFIXED)}"
+        case ast.Binary(op, left, right):
             level = _LEVELS[op]
             left_level = level + (op in _RIGHT or level == _COMPARISON)
             right_level = level + (op not in _RIGHT)
-            return f"{_at(left, left_level)} {op}{_bound(bound, in_ticks)} {_at(right, right_level)}"
+            return f"{_at(left, left_level)} {op}{_bound(expression)} {_at(right, right_level)}"
         case ast.Junction(op, operands):
             return f" {op} ".join(_at(operand, _LEVELS[op] + 1) for operand in operands)
         case ast.Quantifier(kind, variable, domain, body):
             return f"{kind} {variable.text} in {_domain(domain)}: {formula(body)}"
-        case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand, bound, in_ticks), None):
-            return f"{quantifier}{op}{_bound(bound, in_ticks)} {_at(operand, _PREFIXED)}"
+        case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand) as path, None):
+            return f"{quantifier}{op}{_bound(path)} {_at(operand, _PREFIXED)}"
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
@@ -107,8 +107,10 @@ def _plain(expression: ast.Expr) -> str:
             return f"<<{_references(group)}>>{_path(path)}"
 
 
-def _bound(bound: ast.Expr | None, in_ticks: bool) -> str:
-    unit = " ticks" if in_ticks else ""
+def _bound(operator: ast.Unary | ast.Binary) -> str:
+    bound, unit = operator.bound, " ticks" if operator.in_ticks else ""
+    if operator.low is not None and bound is not None:
+        return f"[{_at(operator.low, _SUM)}..{_at(bound, _SUM)}]{unit}"
     match bound:
         case None:
             return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Generic, Literal, TypeVar, cast
+from typing import Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from cplc.records import dataclass
 from cplc.source import Source, Span
@@ -28,6 +28,17 @@ Group = Part[tuple[ast.Ref, ...]]
 Conditions = Part[tuple[ast.Expr, ast.Expr]]
 Objects = Part[tuple[ast.Ref, ast.Ref | None, ast.Joining]]
 Child = Token | Expr
+
+
+class Limits(NamedTuple):
+    """The bound of a temporal operator, its unit, and the lower end of an interval."""
+
+    bound: ast.Expr | None = None
+    in_ticks: bool = False
+    low: ast.Expr | None = None
+
+
+_UNLIMITED: Final = Limits()
 
 
 def _start(child: Token | Part[Node]) -> int:
@@ -94,37 +105,43 @@ class Builder:
 
     def unary(self, items: tuple[Token, Expr]) -> Expr:
         sign, operand = items
-        return self._prefixed(sign, operand, None)
+        return self._prefixed(sign, operand, _UNLIMITED)
 
-    def bounded_unary(self, items: list[Child]) -> Expr:
-        """Build ``F<=k p``; a fourth item is the unit, ticks."""
-        operand, bound = cast("Expr", items[-1]), cast("Expr", items[1])
-        return self._prefixed(cast("Token", items[0]), operand, bound.node, len(items) > 3)
+    def bounded_unary(self, items: tuple[Token, Limits, Expr]) -> Expr:
+        """Build ``F<=k p`` or ``F[a..b] p``."""
+        sign, limits, operand = items
+        return self._prefixed(sign, operand, limits)
 
-    def _prefixed(self, sign: Token, operand: Expr, bound: ast.Expr | None, in_ticks: bool = False) -> Expr:
+    def limits(self, items: list[Child]) -> Limits:
+        """Build ``<=k`` or ``[a..b]``; the last item may be the unit, ticks."""
+        numbers = [item.node for item in items if isinstance(item, Part)]
+        in_ticks = items[-1] == "ticks"
+        return Limits(numbers[-1], in_ticks, numbers[0] if len(numbers) > 1 else None)
+
+    def _prefixed(self, sign: Token, operand: Expr, limits: Limits) -> Expr:
         """Build ``F p``, and ``AF p`` as ``A`` over ``F p``."""
         start, end = _start(sign), operand.end
         op = cast("ast.UnaryOp", str(sign[-1]))
         if len(sign) == 1:
-            return Part(ast.Unary(op, operand.node, bound, in_ticks, span=self._span(start, end)), start, end)
-        path = ast.Unary(op, operand.node, bound, in_ticks, span=self._span(start + 1, end))
+            return Part(ast.Unary(op, operand.node, *limits, span=self._span(start, end)), start, end)
+        path = ast.Unary(op, operand.node, *limits, span=self._span(start + 1, end))
         return Part(ast.OverPaths("A" if sign[0] == "A" else "E", path, span=self._span(start, end)), start, end)
 
     def binary(self, items: tuple[Expr, Token, Expr]) -> Expr:
         left, sign, right = items
-        return self._infix(left, sign, right, None)
+        return self._infix(left, sign, right, _UNLIMITED)
 
-    def bounded_binary(self, items: list[Child]) -> Expr:
-        """Build ``p U<=k q``; a fifth item is the unit, ticks."""
-        left, bound, right = (cast("Expr", items[at]) for at in (0, 2, -1))
-        return self._infix(left, cast("Token", items[1]), right, bound.node, len(items) > 4)
+    def bounded_binary(self, items: tuple[Expr, Token, Limits, Expr]) -> Expr:
+        """Build ``p U<=k q`` or ``p U[a..b] q``."""
+        left, sign, limits, right = items
+        return self._infix(left, sign, right, limits)
 
-    def _infix(self, left: Expr, sign: Token, right: Expr, bound: ast.Expr | None, in_ticks: bool = False) -> Expr:
+    def _infix(self, left: Expr, sign: Token, right: Expr, limits: Limits) -> Expr:
         span = self._span(left.start, right.end)
         if sign in ("&", "|"):
             return self._joined(left, cast("Literal['&', '|']", str(sign)), right, span)
         op = cast("ast.BinaryOp", str(sign))
-        return Part(ast.Binary(op, left.node, right.node, bound, in_ticks, span=span), left.start, right.end)
+        return Part(ast.Binary(op, left.node, right.node, *limits, span=span), left.start, right.end)
 
     def _joined(self, left: Expr, op: Literal["&", "|"], right: Expr, span: Span) -> Expr:
         """Build a chain as one node, however long it is; in parentheses it is an operand like any other."""

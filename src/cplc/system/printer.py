@@ -170,6 +170,8 @@ def _formula(formula: Formula) -> _Text:
             return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
         case f.Adjacent():
             return _adjacent(formula), _CLOSED
+        case f.WeakUntil(left, right, bound) | f.StrongRelease(left, right, bound):
+            return _between(left, f"{formula.SYMBOL}{_bound(bound)}", right)
         case f.Derived():
             if not formula.SYMBOL:
                 return _formula(formula.definition)
@@ -214,8 +216,8 @@ def _operand(formula: Formula) -> str:
     return _within(_formula(formula), _PREFIX)
 
 
-def _bound(bound: int | None) -> str:
-    return "" if bound is None else f"<={bound}"
+def _bound(bound: f.Bound | None) -> str:
+    return "" if bound is None else str(bound)
 
 
 def _loosest(text: str) -> int:

@@ -181,9 +181,9 @@ class _Writer:
             case "until":
                 return f.Until(below(), below(), self.bound())
             case "weak until":
-                return f.WeakUntil(below(), below())
+                return f.WeakUntil(below(), below(), self.bound())
             case "release":
-                return f.Release(below(), below())
+                return f.Release(below(), below(), self.bound())
             case "previous":
                 return f.Previous(below())
             case "once":
@@ -193,12 +193,14 @@ class _Writer:
             case _:
                 return f.Since(below(), below())
 
-    def bound(self) -> int | None:
+    def bound(self) -> f.Bound | None:
+        """Draw a number of steps or, where steps are named, also an interval and a number of any of the steps."""
         if self.logic.bound is None or not self.one_in(4):
             return None
-        bound = self.draw(st.integers(0, self.logic.bound))
-        self.weight -= max(0, bound - 1)
-        return bound
+        high = self.draw(st.integers(0, self.logic.bound))
+        self.weight -= max(0, high - 1)
+        low = self.draw(st.integers(0, high)) if self.logic.taken and self.one_in(3) else 0
+        return f.Bound(high, low, self.taken() if self.logic.taken and self.one_in(2) else None)
 
     def taken(self) -> Taken:
         """Draw some steps, now and then none, all, or one that is not in the system."""
@@ -252,8 +254,12 @@ def _word(formula: Formula) -> str:
         case f.OnPaths(quantifier, path, along):
             kind = "" if f.ctl_path(f.OnPaths(quantifier, path)) else "*"
             return f"{quantifier}{'' if along is None else '{..}'}{kind}"
-        case f.Finally(_, int()) | f.Globally(_, int()) | f.Until(_, _, int()):
-            return f"{type(formula).__name__}<=k"
+        case (
+            f.Finally(_, f.Bound() as bound) | f.Globally(_, f.Bound() as bound) | f.Until(_, _, f.Bound() as bound)
+            | f.Release(_, _, f.Bound() as bound) | f.WeakUntil(_, _, f.Bound() as bound)
+        ):  # fmt: skip
+            window = "[a..b]" if bound.low else "<=k"
+            return f"{type(formula).__name__}{window}{'' if bound.ticks is None else ' ticks'}"
         case f.Enforces(_, goal, uniform):
             return f"<<>>{type(goal).__name__}{' uniform' if uniform else ''}"
         case f.Knows(mode):

@@ -278,9 +278,12 @@ def _is_number(variable: Shape) -> bool:
 
 def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
-    every_path: list[f.CtlPath] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q), f.StrongRelease(p, q)]
-    for bound in (None, 0, 1, 2, 5):
+    every_path: list[f.CtlPath] = [f.Next(p)]
+    ticks = f.Taken(frozenset(step.name for step in system.steps[::2]), "does(A)")
+    bounds = (f.Bound(0), f.Bound(1), f.Bound(2), f.Bound(5), f.Bound(3, 1))
+    for bound in (None, *bounds, f.Bound(0, ticks=ticks), f.Bound(2, ticks=ticks), f.Bound(2, 1, ticks)):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
+        every_path += [f.WeakUntil(p, q, bound), f.Release(p, q, bound), f.StrongRelease(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
     return [
         f.Not(p),

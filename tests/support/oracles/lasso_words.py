@@ -6,8 +6,8 @@ operator looks ahead once around, a past one is followed until it repeats, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from operator import eq
 
 from cplc.logic import formulas as f
@@ -45,7 +45,19 @@ def truth(formula: Formula, stem: int, loop: int, atom_value: Callable[[Formula,
         """Tabulate what depends on the past: it repeats once it has gone around."""
         return tabulate(max(len(operand.stem) for operand in operands) + loop, value)
 
-    def until(left: Truth, right: Truth, n: int, positions: range) -> bool:
+    def window(n: int, bound: f.Bound | None, rest: range) -> Sequence[int]:
+        """Return the positions before which as many steps, or ticks, are taken as the bound says."""
+        if bound is None:
+            return rest
+        ticks, inside, count, m = bound.ticks, [], 0, n
+        while count <= bound.high and m < rest.stop + (bound.high + 1) * loop:
+            if count >= bound.low:
+                inside.append(m)
+            count += ticks is None or atom_value(ticks, m)
+            m += 1
+        return inside
+
+    def until(left: Truth, right: Truth, n: int, positions: Sequence[int]) -> bool:
         return any(right[m] and all(left[k] for k in range(n, m)) for m in positions)
 
     if f.is_state_formula(formula) or isinstance(formula, Taken):
@@ -73,22 +85,29 @@ def truth(formula: Formula, stem: int, loop: int, atom_value: Callable[[Formula,
             return ahead([p], lambda n, _: p[n + 1])
         case f.Finally(operand, bound):
             p = of(operand)
-            return ahead([p], lambda n, rest: any(p[m] for m in _within(n, bound, rest)))
+            return ahead([p], lambda n, rest: any(p[m] for m in window(n, bound, rest)))
         case f.Globally(operand, bound):
             p = of(operand)
-            return ahead([p], lambda n, rest: all(p[m] for m in _within(n, bound, rest)))
+            return ahead([p], lambda n, rest: all(p[m] for m in window(n, bound, rest)))
         case f.Until(left, right, bound):
             p, q = of(left), of(right)
-            return ahead([p, q], lambda n, rest: until(p, q, n, _within(n, bound, rest)))
-        case f.WeakUntil(left, right):
+            return ahead([p, q], lambda n, rest: until(p, q, n, window(n, bound, rest)))
+        case f.WeakUntil(left, right, bound):
+            p, q, up_to = of(left), of(right), None if bound is None else replace(bound, low=0)
+            return ahead(
+                [p, q],
+                lambda n, rest: until(p, q, n, window(n, bound, rest)) or all(p[m] for m in window(n, up_to, rest)),
+            )
+        case f.Release(left, right, bound):
             p, q = of(left), of(right)
-            return ahead([p, q], lambda n, rest: until(p, q, n, rest) or all(p[m] for m in rest))
-        case f.Release(left, right):
-            p, q = of(left), of(right)
-            return ahead([p, q], lambda n, rest: all(q[m] or any(p[k] for k in range(n, m)) for m in rest))
-        case f.StrongRelease(left, right):
+            return ahead(
+                [p, q], lambda n, rest: all(q[m] or any(p[k] for k in range(n, m)) for m in window(n, bound, rest))
+            )
+        case f.StrongRelease(left, right, None):
             p, q = of(left), of(right)
             return ahead([p, q], lambda n, rest: any(p[m] and all(q[k] for k in range(n, m + 1)) for m in rest))
+        case f.StrongRelease(left, right, bound):
+            return of(f.Not(f.WeakUntil(f.Not(left), f.Not(right), bound)))
         case f.Previous(operand):
             p = of(operand)
             return back([p], lambda n: n > 0 and p[n - 1])
@@ -103,10 +122,6 @@ def truth(formula: Formula, stem: int, loop: int, atom_value: Callable[[Formula,
             return back([p, q], lambda n: any(q[m] and all(p[k] for k in range(m + 1, n + 1)) for m in range(n + 1)))
         case _:
             raise AssertionError(formula)
-
-
-def _within(start: int, bound: int | None, rest: range) -> range:
-    return rest if bound is None else range(start, start + bound + 1)
 
 
 def holds(path: Formula, stem: int, loop: int, atom_value: Callable[[Formula, int], bool]) -> bool:

@@ -9,7 +9,7 @@ existential ones, so that no algorithm is shared with the explicit engine. Other
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -300,16 +300,18 @@ class Naive:
             return self.satisfying(operand, assuming)
 
         fair = self.fair_globally(self.reachable, assuming)
+        if _has_window(path):
+            return self._by_counting(path, assuming, holds=True)
         match path:
             case f.Next(operand):
                 return self._before(states(operand) & fair)
             case f.Finally(operand) if path.bound is None:
                 return self._reaching(self.reachable, states(operand) & fair)
-            case f.Finally(operand, int(bound)):
+            case f.Finally(operand, f.Bound(bound)):
                 return self._within(bound, self.reachable, states(operand) & fair)
             case f.Globally(operand) if path.bound is None:
                 return self.fair_globally(states(operand), assuming)
-            case f.Globally(operand, int(bound)):
+            case f.Globally(operand, f.Bound(bound)):
                 # What holds for so many steps: the last of them begins a fair run.
                 keep = states(operand)
                 fixpoint = keep & fair
@@ -318,7 +320,7 @@ class Naive:
                 return fixpoint
             case f.Until(left, right) if path.bound is None:
                 return self._reaching(states(left), states(right) & fair)
-            case f.Until(left, right, int(bound)):
+            case f.Until(left, right, f.Bound(bound)):
                 return self._within(bound, states(left), states(right) & fair)
             case f.WeakUntil(left, right):
                 return self._some_path(f.Until(left, right), assuming) | self.fair_globally(states(left), assuming)
@@ -333,6 +335,62 @@ class Naive:
         if bound == 0:
             return goal
         return goal | (through & self._before(self._within(bound - 1, through, goal)))
+
+    def _by_counting(self, path: CtlPath, assuming: frozenset[str], *, holds: bool) -> States:
+        """Return where some fair run gives the operator this value, by its definition over positions.
+
+        The positions of a run are the states of a graph that also counts the steps of the bound, up to one more.
+        """
+        assert isinstance(path, f.Finally | f.Globally | f.Until | f.WeakUntil | f.Release | f.StrongRelease)
+        bound = path.bound
+        assert bound is not None
+        runs, sees, most = self.runs(assuming), self.sees(assuming), bound.high + 1
+        counts = range(most + 1)
+
+        def counted(state: Frozen, count: int, move: int | None) -> int:
+            return min(most, count + (bound.ticks is None or sees(bound.ticks, state, move)))
+
+        graph = Runs(
+            {
+                (state, count): [(move, (target, counted(state, count, move))) for move, target in moves]
+                for state, moves in runs.moves.items()
+                for count in counts
+            },
+            [(frozenset((s, c) for s in waits for c in counts), served) for waits, served in runs.justice],
+            [frozenset((s, c) for s in visited for c in counts) for visited in runs.often],
+        )
+        inside, before_end = tableau.Seen("inside"), tableau.Seen("before the end")
+
+        def seen(what: Hashable, node: tuple[Frozen, int], move: int | None) -> bool:
+            if what == "inside":
+                return bound.low <= node[1] <= bound.high
+            return node[1] <= bound.high if what == "before the end" else sees(what, node[0], move)
+
+        operands = [self.as_path(operand) for operand in f.children(path)]
+        first, last = operands[0], operands[-1]
+        no_first, no_last = tableau.no(first), tableau.no(last)
+
+        def until(left: tableau.Path, right: tableau.Path) -> tableau.Path:
+            return tableau.Until(left, tableau.Both(inside, right))
+
+        def weak(left: tableau.Path, right: tableau.Path) -> tableau.Path:
+            return tableau.some((until(left, right), tableau.globally(tableau.implies(before_end, left))))
+
+        match path:
+            case f.Finally():
+                meaning = tableau.eventually(tableau.Both(inside, last))
+            case f.Globally():
+                meaning = tableau.globally(tableau.implies(inside, last))
+            case f.Until():
+                meaning = until(first, last)
+            case f.Release():
+                meaning = tableau.no(until(no_first, no_last))
+            case f.WeakUntil():
+                meaning = weak(first, last)
+            case f.StrongRelease():
+                meaning = tableau.no(weak(no_first, no_last))
+        nodes = graph.satisfying(meaning if holds else tableau.no(meaning), seen)
+        return frozenset(state for state, count in nodes if count == 0)
 
     def _every_path(self, path: CtlPath, assuming: frozenset[str]) -> States:
         """Universal formulas by the laws of expansion; where no fair run starts they all hold."""
@@ -355,23 +413,25 @@ class Naive:
                 return goal | unfair
             return goal | unfair | (through & self._bound_for(within(bound - 1, through, goal), fair))
 
+        if _has_window(path):
+            return self.reachable - self._by_counting(path, assuming, holds=False)
         match path:
             case f.Next(operand):
                 return self._bound_for(states(operand), fair)
             case f.Finally(operand) if path.bound is None:
                 return eventually(states(operand))
-            case f.Finally(operand, int(bound)):
+            case f.Finally(operand, f.Bound(bound)):
                 return within(bound, self.reachable, states(operand))
             case f.Globally(operand) if path.bound is None:
                 return always_or(states(operand), frozenset())
-            case f.Globally(operand, int(bound)):
+            case f.Globally(operand, f.Bound(bound)):
                 satisfying_states = self.reachable
                 for _ in range(bound + 1):
                     satisfying_states = unfair | (states(operand) & self._bound_for(satisfying_states, fair))
                 return satisfying_states
             case f.Until(left, right) if path.bound is None:
                 return always_or(states(left), states(right)) & eventually(states(right))
-            case f.Until(left, right, int(bound)):
+            case f.Until(left, right, f.Bound(bound)):
                 return within(bound, states(left), states(right))
             case f.WeakUntil(left, right):
                 return always_or(states(left), states(right))
@@ -440,17 +500,23 @@ class Naive:
             case f.Next(operand):
                 return tableau.Next(path(operand))
             case f.Finally(operand, bound):
-                return tableau.eventually(path(operand), bound)
+                return _within(tableau.ALWAYS_SO, path(operand), bound)
             case f.Globally(operand, bound):
-                return tableau.globally(path(operand), bound)
+                return tableau.no(_within(tableau.ALWAYS_SO, tableau.no(path(operand)), bound))
             case f.Until(left, right, bound):
-                return tableau.until(path(left), path(right), bound)
-            case f.WeakUntil(left, right):
+                return _within(path(left), path(right), bound)
+            case f.WeakUntil(left, right, None):
                 return tableau.weak_until(path(left), path(right))
-            case f.Release(left, right):
-                return tableau.release(path(left), path(right))
-            case f.StrongRelease(left, right):
+            case f.WeakUntil(left, right, bound):
+                assert bound is not None
+                lasting = tableau.no(_within(tableau.ALWAYS_SO, tableau.no(path(left)), replace(bound, low=0)))
+                return tableau.some((lasting, _within(path(left), path(right), bound)))
+            case f.Release(left, right, bound):
+                return tableau.no(_within(tableau.no(path(left)), tableau.no(path(right)), bound))
+            case f.StrongRelease(left, right, None):
                 return tableau.until(path(right), tableau.every((path(left), path(right))), None)
+            case f.StrongRelease(left, right, bound):
+                return path(f.Not(f.WeakUntil(f.Not(left), f.Not(right), bound)))
             case f.Previous(operand):
                 return tableau.Yesterday(path(operand))
             case f.Once(operand):
@@ -546,3 +612,25 @@ def _greatest(start: States, step: Callable[[States], States]) -> States:
     while (fewer := fixpoint & step(fixpoint)) != fixpoint:
         fixpoint = fewer
     return fixpoint
+
+
+def _has_window(path: CtlPath) -> bool:
+    """Return whether the operator has a bound other than ``<=k`` of steps, or none of the oldest operators."""
+    bound = getattr(path, "bound", None)
+    oldest = isinstance(path, f.Finally | f.Globally | f.Until)
+    return bound is not None and (bound.low > 0 or bound.ticks is not None or not oldest)
+
+
+def _within(left: tableau.Path, right: tableau.Path, bound: f.Bound | None) -> tableau.Path:
+    """Return until within the bound, unfolded step by step or tick by tick."""
+    if bound is None:
+        return tableau.Until(left, right)
+    reached = tableau.no(tableau.ALWAYS_SO)
+    tick = tableau.ALWAYS_SO if bound.ticks is None else tableau.Seen(bound.ticks)
+    for count in range(bound.high, -1, -1):
+        now = [right] if count >= bound.low else []
+        later = [] if count == bound.high else [tableau.every((left, tick, tableau.Next(reached)))]
+        reached = tableau.some((*now, *later))
+        if bound.ticks is not None:
+            reached = tableau.Until(tableau.Both(left, tableau.no(tick)), reached)
+    return reached

@@ -27,10 +27,12 @@ from cplc.logic.formulas import (
     Adjacent,
     And,
     Atom,
+    Bound,
     CtlOperator,
     Derived,
     Enforces,
     Formula,
+    Globally,
     KnownFrom,
     Knows,
     Next,
@@ -68,6 +70,7 @@ class ExplicitEngine(Engine[States]):
         self.limit = limit
         self._remembered: dict[Hashable, States] = {}
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
+        self._predecessors_without: dict[Taken, list[array[int]]] = {}
 
     @cached_property
     def _graph(self) -> StateGraph:
@@ -275,7 +278,7 @@ class ExplicitEngine(Engine[States]):
                 return self.union(until, self._fair_globally(states(right), assuming))
             case Release(left, right, bound):
                 assert bound is not None
-                return self._released_within(states(left), states(right), bound, assuming)
+                return self._released_within(left, right, bound, assuming)
             case _:
                 assert_never(path)
 
@@ -306,30 +309,62 @@ class ExplicitEngine(Engine[States]):
         before = self.predecessors(goal)
         return self.union(goal, before) if self._graph.relation.has_idle_step else before
 
-    def _until(self, through: States, goal: States, bound: int | None) -> States:
+    def _until(self, through: States, goal: States, bound: Bound | None) -> States:
+        """Return the states from which the goal is reached within the bound, through these states."""
         if bound is None:
             return backward_reachable(self._graph.before, through, goal)
-        reaching = goal
-        for _ in range(bound):
-            # Invariant: after i rounds, `reaching` has the states that reach the goal within i steps.
-            more = self.union(reaching, self.intersection(through, self._next(reaching)))
-            if more == reaching:
-                break
-            reaching = more
-        return reaching
+        ticks, nothing = bound.ticks, self._nothing
+        reaching = self._layers(through, goal, nothing, ticks, bound.high - bound.low + 1)
+        return self._layers(through, nothing, reaching, ticks, bound.low)
 
-    def _released_within(self, release: States, keep: States, bound: int, assuming: frozenset[str]) -> States:
-        """Return the states from which a fair run stays in ``keep`` for so many steps, or until it is released."""
-        staying = self._ending(keep, assuming)
-        released = self.intersection(release, staying)
-        for _ in range(bound):
-            # Invariant: after i rounds, `staying` has the states from which a fair run stays for i steps or is
-            # released.
-            fewer = self.union(released, self.intersection(keep, self._next(staying)))
-            if fewer == staying:
+    def _released_within(self, left: Formula, right: Formula, bound: Bound, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run satisfies ``left R right`` within the bound.
+
+        After the window, any fair run goes on; without another tick, a run need not reach its end.
+        """
+        keep, ticks = self.satisfying(right, assuming), bound.ticks
+        release = self._ending(self.satisfying(left, assuming), assuming)
+        enough, anyhow, layers = self.intersection(release, keep), release, bound.high - bound.low
+        if ticks is None:
+            staying = self._ending(keep, assuming)
+        else:
+            still = Globally(Not(ticks))
+            enough = self.union(enough, self.satisfying(OnPaths("E", And((Globally(right), still))), assuming))
+            anyhow = self.union(release, self.satisfying(OnPaths("E", still), assuming))
+            staying = self._layers(keep, enough, self._fair(assuming), ticks, 1)
+        staying = self._layers(keep, enough, staying, ticks, layers)
+        return self._layers(self.reachable, anyhow, staying, ticks, bound.low)
+
+    def _layers(self, through: States, goal: States, states: States, ticks: Taken | None, number: int) -> States:
+        """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states.
+
+        All states before are in ``through``.
+        """
+        for _ in range(number):
+            # Invariant: after i rounds, `states` has the states with i ticks (or steps) left.
+            before = self._next(states) if ticks is None else self.predecessors(states, self._numbers(ticks))
+            layer = self.union(goal, self.intersection(through, before))
+            if ticks is not None:
+                layer = backward_reachable(self._before_without(ticks), through, layer)
+            if layer == states:
                 break
-            staying = fewer
-        return staying
+            states = layer
+        return states
+
+    def _numbers(self, taken: Taken) -> frozenset[int]:
+        return frozenset(number for number, name in enumerate(self._graph.relation.labels) if name in taken.steps)
+
+    def _before_without(self, taken: Taken) -> Callable[[int], Iterable[int]]:
+        """Return the predecessors of a state by other steps."""
+        predecessors = self._predecessors_without.get(taken)
+        if predecessors is None:
+            excluded = self._numbers(taken)
+            predecessors = self._predecessors_without[taken] = [array("I") for _ in range(self.size)]
+            for source in range(self.size):
+                for step, target in self._graph.edges(source):
+                    if step not in excluded:
+                        predecessors[target].append(source)
+        return predecessors.__getitem__
 
     def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run stays in the set.

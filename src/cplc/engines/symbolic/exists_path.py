@@ -32,6 +32,7 @@ from operator import and_, or_
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
+from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.engines.symbolic.tableau import Tableau
 from cplc.logic.formulas import (
     Finally,
@@ -72,6 +73,8 @@ class _ConjunctsByShape:
     """``G`` of state formulas."""
     bounded_invariants: list[Globally] = field(default_factory=list)
     """``G<=k`` of state formulas."""
+    timed: list[Until | Finally | Globally | Release] = field(default_factory=list)
+    """Operators over state formulas that range over ticks, or whose window opens later."""
     persistence: list[Finally] = field(default_factory=list)
     """``F G`` of state formulas."""
     recurrence: list[Globally] = field(default_factory=list)
@@ -108,6 +111,7 @@ class ExistsPath:
         self._assuming = assuming
         self._holds = holds
         self._cached: dict[frozenset[Formula], Node] = {}
+        self._other_steps: dict[frozenset[int], ChainedFixpoints] = {}
 
     def satisfying(self, path: Formula) -> Node:
         """Return where some run satisfies the path formula; exact on reachable states."""
@@ -154,7 +158,14 @@ class ExistsPath:
         ):
             # A run may idle for as long before it goes on.
             return self._of(*(part.operand for part in by_shape.bounded_invariants), *by_shape.lasting)
-        if by_shape.bounded_invariants or by_shape.tableau_only or len(by_shape.eventualities) > _MAX_EVENTUALITIES:
+        if by_shape.timed and not by_shape.tableau_only and len(parts) - len(by_shape.lasting) == 1:
+            return self._timed(by_shape.timed[0], by_shape)
+        if (
+            by_shape.bounded_invariants
+            or by_shape.timed
+            or by_shape.tableau_only
+            or len(by_shape.eventualities) > _MAX_EVENTUALITIES
+        ):
             return self._by_tableau(parts)
         bounded = [promise for promise in by_shape.eventualities if promise.bound is not None]
         if bounded and len(parts) - len(by_shape.lasting) > 1:
@@ -203,12 +214,56 @@ class ExistsPath:
         bound = parts.eventualities[0].bound
         if bound is None:
             return self._fixpoints.backward(goal, through)
-        for _ in range(bound):
-            more = goal | (through & self._preimage(goal, (), ()))
-            if more == goal:
+        return self._layers(through, goal, self._encoding.false, None, bound.high + 1)
+
+    # --- windows of ticks
+
+    def _timed(self, part: Until | Finally | Globally | Release, parts: _ConjunctsByShape) -> Node:
+        """Return where a fair run satisfies the operator and the lasting conjuncts, one layer for each tick or step.
+
+        A layer has the states with the same number of ticks left. Within it only other steps are taken, to states that
+        decide the operator or before a tick into the next layer. Beyond the window any fair run goes on.
+        """
+        assert part.bound is not None
+        bound, ticks, anywhere = part.bound, part.bound.ticks, self._invariant(parts)
+        right = part.right if isinstance(part, Until | Release) else part.operand
+        width = bound.high - bound.low
+        nothing = self._encoding.false
+        if isinstance(part, Until | Finally):
+            through = anywhere & self._until_left(part)
+            reaching = self._layers(through, self._of(right, *parts.lasting), nothing, ticks, width + 1)
+            return self._layers(through, nothing, reaching, ticks, bound.low)
+        still = () if ticks is None else (Globally(Not(ticks)),)
+        keep = anywhere & self._holds(right)
+        released = self._of(part.left, *parts.lasting) if isinstance(part, Release) else nothing
+        enough, anyhow = keep & released, released
+        if ticks is not None:
+            enough = enough | self._of(Globally(right), *still, *parts.lasting)
+            anyhow = anyhow | self._of(*still, *parts.lasting)
+        after = self._of(*parts.lasting)
+        staying = self._layers(keep, enough, keep & after if ticks is None else after, ticks, ticks is not None)
+        staying = self._layers(keep, enough, staying, ticks, width)
+        return self._layers(anywhere, anyhow, staying, ticks, bound.low)
+
+    def _layers(self, through: Node, goal: Node, states: Node, ticks: Taken | None, number: int) -> Node:
+        """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
+        by_ticks = () if ticks is None else (ticks,)
+        other_steps = None if ticks is None else self._without(self._allowed & self._steps(ticks))
+        for _ in range(number):
+            layer = goal | (through & self._preimage(states, by_ticks, ()))
+            if other_steps is not None:
+                layer = other_steps.backward(layer, through)
+            if layer == states:
                 break
-            goal = more
-        return goal
+            states = layer
+        return states
+
+    def _without(self, excluded: frozenset[int]) -> ChainedFixpoints:
+        """Return the fixpoints by the allowed steps but these."""
+        fixpoints = self._other_steps.get(excluded)
+        if fixpoints is None:
+            fixpoints = self._other_steps[excluded] = self._fixpoints.restricted_to(self._allowed - excluded)
+        return fixpoints
 
     def _invariant(self, parts: _ConjunctsByShape) -> Node:
         return reduce(and_, (self._holds(part.operand) for part in parts.invariants), self._encoding.true)
@@ -252,7 +307,12 @@ class ExistsPath:
 
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
     """Return the disjuncts; ``p R q`` is ``G q | q U (p & q)``."""
-    if isinstance(part, Release) and is_state_formula(part.right) and not has_past_operators(part.left):
+    if (
+        isinstance(part, Release)
+        and part.bound is None
+        and is_state_formula(part.right)
+        and not has_past_operators(part.left)
+    ):
         return Globally(part.right), *disjuncts(until(part.right, conjunction((part.right, part.left)), None))
     return disjuncts(part)
 
@@ -274,6 +334,8 @@ def _by_shape(parts: Parts) -> _ConjunctsByShape:
             by_shape.not_taken.append(part.operand)
         elif isinstance(part, Next):
             by_shape.nexts.append(part)
+        elif isinstance(part, Until | Finally | Globally | Release) and _is_timed(part):
+            by_shape.timed.append(part)
         elif isinstance(part, Until) and is_state_formula(part.left):
             by_shape.eventualities.append(part)
         elif isinstance(part, Finally):
@@ -287,6 +349,18 @@ def _by_shape(parts: Parts) -> _ConjunctsByShape:
         else:
             by_shape.tableau_only.append(part)
     return by_shape
+
+
+def _is_timed(part: Until | Finally | Globally | Release) -> bool:
+    """Return whether the layers of a window decide the operator."""
+    bound = part.bound
+    if bound is None or not (bound.low or bound.ticks):
+        return False
+    if isinstance(part, Until):
+        return is_state_formula(part.left)
+    if isinstance(part, Release):
+        return is_state_formula(part.left) and is_state_formula(part.right)
+    return isinstance(part, Finally) or is_state_formula(part.operand)
 
 
 def _is_recurrence(part: Globally) -> bool:

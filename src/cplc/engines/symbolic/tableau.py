@@ -38,6 +38,7 @@ from cplc.logic.formulas import (
     UNSATISFIABLE,
     And,
     Atom,
+    Bound,
     Derived,
     Finally,
     Formula,
@@ -54,7 +55,7 @@ from cplc.logic.formulas import (
     Until,
     is_state_formula,
 )
-from cplc.logic.nnf import HAS_PREDECESSOR
+from cplc.logic.nnf import HAS_PREDECESSOR, opened
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
@@ -151,6 +152,10 @@ class Tableau:
                 return self._next(self._of(operand))
             case Until(left, right, None):
                 return self._until(self._of(left), self._of(right))
+            case Until(_, _, Bound(low=low)) | Release(_, _, Bound(low=low)) if low:
+                return self._of(opened(formula))
+            case Finally(_, Bound(low=low)) | Globally(_, Bound(low=low)) if low:
+                return self._of(opened(formula))
             case Until(left, right, bound):
                 assert bound is not None
                 return self._bounded_until(self._of(left), self._of(right), bound)
@@ -233,29 +238,50 @@ class Tableau:
             bits.append((now, self._diagrams.literal(self._rows[-1][1])))
         return bits
 
-    def _bounded_until(self, left: Node, right: Node, bound: int) -> Node:
-        """Encode ``left U<=number right`` as the promise of a number below the bound."""
-        bits = self._number(bound)
-        promised = self._below(bits, bound)
-        less = self._encoding.false
-        for now, then in bits:
-            # The next number is smaller: the last, most significant difference decides.
-            less = (now & ~then) | (self._same(now, then) & less)
-        self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
-        return right | (left & promised)
+    def _bounded_until(self, left: Node, right: Node, bound: Bound) -> Node:
+        """Encode ``left U<=number right`` as the promise of the number that is left at the next position.
 
-    def _bounded_globally(self, operand: Node, bound: int) -> Node:
-        """Encode ``G<=number`` as the promise of a number of positions."""
-        bits = self._number(bound)
+        In steps it decreases at each step. In ticks it decreases at ticks alone, and is not promised forever. A step
+        bit of a duty is that of the next position, like the step bits of what is satisfied there.
+        """
+        high, ticks = bound.high, bound.ticks
+        limit = high if ticks is None else high + 1
+        bits = self._number(limit)
+        promised = self._below(bits, limit)
+        less, equal = self._encoding.false, self._encoding.true
+        for now, then in bits:
+            less = (now & ~then) | (self._same(now, then) & less)
+            equal = equal & self._same(now, then)
+        continued = promised
+        if ticks is not None:
+            tick = self._taken(ticks)
+            less = less | (~tick & equal)
+            continued = (tick & self._below(bits, high)) | (~tick & promised)
+            self._acceptance_conditions.append(~promised | right)
+        self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
+        return right | (left & continued)
+
+    def _bounded_globally(self, operand: Node, bound: Bound) -> Node:
+        """Encode ``G<=number`` as the promise of a number of positions, or of ticks and one more."""
+        high, ticks = bound.high, bound.ticks
+        limit = high if ticks is None else high + 1
+        bits = self._number(limit)
         more, equal, one_less = self._encoding.false, self._encoding.true, self._encoding.false
         for now, then in bits:
             more = (~now & then) | (self._same(now, then) & more)
         for now, then in reversed(bits):
             one_less = (now & ~then & equal) | (~now & then & one_less)
             equal = equal & self._same(now, then)
-        none = reduce(and_, (~now for now, _ in bits))
-        self._promise_relations.append(none | (self._at_next(operand) & (more | equal | one_less)))
-        return operand & ~self._below(bits, bound)
+        continued = ~self._below(bits, limit)
+        if ticks is not None:
+            tick = self._taken(ticks)
+            one_less = tick & one_less
+            continued = (tick & ~self._below(bits, high)) | (~tick & continued)
+        self._promise_relations.append(self._is_zero(bits) | (self._at_next(operand) & (more | equal | one_less)))
+        return operand & continued
+
+    def _is_zero(self, bits: Sequence[tuple[Node, Node]]) -> Node:
+        return reduce(and_, (~now for now, _ in bits), self._encoding.true)
 
     def _below(self, bits: Sequence[tuple[Node, Node]], limit: int) -> Node:
         less = self._encoding.false
