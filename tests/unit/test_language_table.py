@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from cplc.ispl.syntax import reserved_words as ispl
+from cplc.ispl.syntax import ast as ispl
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, PREDICATES, VERBS
 from cplc.language.words import (
     AGENT_ITEMS,

@@ -242,7 +242,7 @@ def _write(result: _SimulationResult) -> None:
         case "json":
             _write_document(result)
         case "itf" if system is not None and result.drawn:
-            from cplc.report.itf import run_trace
+            from cplc.report.json_data import run_trace
             from cplc.report.run_report import ENDINGS
 
             (one, *_) = result.drawn

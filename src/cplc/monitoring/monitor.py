@@ -22,7 +22,7 @@ from cplc.monitoring.rejection_explanation import expected, reason
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
 from cplc.monitoring.state_tracker import States, StateTracker, StepSequence
 from cplc.monitoring.status import Allowed, CommitmentReport, allowed, commitment_reports
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.semantics.terms import ages_in, speaks_of_ticks
 from cplc.simulation.run_statistics import ON_COURSE
 from cplc.system.model import System
