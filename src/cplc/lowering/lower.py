@@ -96,6 +96,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
             condition(one.condition, interpretation) for one in model.fairness if not isinstance(one.condition, Does)
         ),
         hazards=hazards,
+        tick=model.tick,
         claims=tuple(
             Claim(
                 claim.name,

@@ -309,6 +309,8 @@ class CheckedModel:
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()
     """Bounds that a question assumes of this copy of the model; none in the model of a file."""
+    tick: int | None = None
+    """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0
     """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
 
