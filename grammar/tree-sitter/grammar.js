@@ -54,7 +54,9 @@ module.exports = grammar({
     commitment: ($) => seq('commitment', field('name', $.name), '=', 'C', $.parentheses, repeat($._option)),
     _option: ($) => choice(seq(choice('within', 'expires'), choice($.duration, $.expression)), 'revocable'),
     claim: ($) => seq('claim', field('name', $.name), '=', 'claim', $.parentheses),
-    channel: ($) => seq('channel', $.reference, '->', $.reference, 'unordered'),
+    channel: ($) => seq(
+      'channel', optional(seq($.reference, '->', $.reference)), repeat1(choice('unordered', seq('within', $.expression))),
+    ),
     clock: ($) => seq('clock', 'tick', '=', $.duration),
     duration: () => token(choice(/\d+\s*(ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),
@@ -62,7 +64,7 @@ module.exports = grammar({
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
     define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', $.expression),
     property: ($) => seq(
-      'property', field('name', $.name), optional($.string), optional(seq('assuming', list($.reference))), ':',
+      'property', field('name', $.name), optional($.string), optional(seq('assuming', list(seq($.reference, optional(seq('within', $.expression)))))), ':',
       $.expression, optional($.expectation),
     ),
     expectation: ($) => seq('expect', choice('holds', 'fails')),

@@ -86,7 +86,7 @@ COMPLETIONS = [
     ("C(Seller, b, pay, ship)", "C(¦, b, pay, ship)", {"Seller", "b"}, {"pay"}),
     ("C(Seller, b, pay, ship)", "C(Seller, b, ¦, ship)", {"pay", "offer"}, {"AG"}),
     ("forall x in Buyer: AG", "forall x in Buyer: ¦ AG", {"AF", "forall", "x", "offer"}, {"after"}),
-    ("property fair: forall", "property fair assuming ¦: forall", {"Seller", "all"}, {"pay"}),
+    ("property fair: forall", "property fair assuming ¦: forall", {"Seller", "all", "pay"}, {"goods"}),
     ("  choice ship", "  ¦\n  choice ship", {"commitment", "Seller", "choice"}, {"protocol"}),
     ("set stock", "set ¦", {"stock"}, {"sound"}),
     ("Seller -> b : ship   after pay ", "Seller -> b : ship   after pay ¦ ", {"means", "set", "unless"}, set()),

@@ -54,8 +54,8 @@ WORDS: Final = (
     Word("commitment", "declaration", "`C(debtor, creditor, antecedent, consequent)`: once the antecedent holds, "
          "the debtor owes the creditor the consequent.",
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
-    Word("channel", "declaration", "Lets any number of messages be under way from one role to another, in no order.",
-         "channel Sender -> Receiver unordered"),
+    Word("channel", "declaration", "How channels carry messages: in any number and order, and within how many ticks.",
+         "channel Sender -> Receiver unordered within 2"),
     Word("clock", "declaration", "The length of a tick, in deadlines written in units and in logs.",
          "clock tick = 1 h"),
     Word("for", "declaration", "Declares a family of everything inside.",

@@ -384,7 +384,7 @@ class _Place:
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):
                     return iter(())
                 if at.is_operand_before and any(token.text == "->" for token in at.since):
-                    return self._next() if at.keyword == "message" else _words(("unordered",))
+                    return self._next() if at.keyword == "message" else _words(("unordered", "within"))
                 return self.roles()
             case "means":
                 return self._operations(last)
@@ -444,7 +444,9 @@ class _Place:
     def _property(self, last: str) -> Iterator[CompletionItem]:
         texts = [token.text for token in self.at.since]
         if "assuming" in texts and ":" not in texts:
-            return iter((*self.roles(), _word("all"))) if last in ("assuming", ",") else iter(())
+            if last not in ("assuming", ","):
+                return _words(("within",))
+            return iter((*self.roles(), *self.of("message"), _word("all")))
         if ":" in texts:
             return self._formula()
         return _words(("assuming",)) if texts else iter(())
