@@ -29,6 +29,8 @@ const KINDS: [Set<string>, RegExp, number][] = [
 /** What a prefix operator applies to begins so; before anything else, or at the end of a line, it is one too. */
 const NO_OPERAND = /^\s*[:}\]=]/;
 
+const DURATION = /^\d+[ \t]*(ms|s|min|h|d|w)(?!\w)/;
+
 function wordAt(input: InputStream): string {
   let word = '';
   for (let at = 0; input.peek(at) >= 0 && WORD.test(String.fromCharCode(input.peek(at))); at++) word += String.fromCharCode(input.peek(at));
@@ -43,7 +45,12 @@ function restOfLine(input: InputStream, from: number): string {
 
 export const words = new ExternalTokenizer((input, stack) => {
   const word = wordAt(input);
-  if (!word || /\d/.test(word[0]!)) return;
+  if (!word) return;
+  if (/\d/.test(word[0]!)) {
+    const duration = DURATION.exec(restOfLine(input, 0));
+    if (duration) input.acceptToken(terms.Duration, duration[0].length);
+    return;
+  }
   const rest = restOfLine(input, word.length);
   const take = (token: number) => input.acceptToken(token, word.length);
   const keyword = KEYWORD.get(word);
