@@ -25,7 +25,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
 from cplc.logic.expressions import FALSE, Const, Equal, Read
 from cplc.logic.formulas import Formula, state_subformulas
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.printer import expr_text, formula_text
 
@@ -175,7 +175,7 @@ def test_steps_forwards_and_backwards(data: st.DataObject) -> None:
     assert engine.predecessors(states) == engine.predecessors(states, every)
     for justice in system.justice:
         enabled = oracle.predecessors(oracle.reachable, frozenset(justice.steps))
-        assert members(engine, oracle, engine.enabled(justice)) == enabled
+        assert members(engine, oracle, engine.waiting(justice)) == enabled
 
 
 @given(st.data())

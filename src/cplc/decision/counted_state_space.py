@@ -39,7 +39,7 @@ from cplc.decision.mdp import (
 from cplc.decision.symmetric_agents import Family, MemberPredicate, SymmetricAgents
 from cplc.logic.expressions import Expr, Value, conjuncts, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, Step, System, Variable
 from cplc.system.participant import Belief, Participant

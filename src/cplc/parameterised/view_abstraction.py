@@ -76,8 +76,7 @@ from cplc.reductions.symmetry import (
     formula_key,
     renamed_formula,
 )
-from cplc.runtime.context import current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted, current
 from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
@@ -335,7 +334,7 @@ class ViewAbstractionProofs:
         symmetry_group = next(
             (symmetry_group for symmetry_group in Symmetry(system).groups if symmetry_group.families == families), None
         )
-        if symmetry_group is None or system.conditions:
+        if symmetry_group is None or system.may_lack_fair_runs:
             return None
         assuming = bound.question.assuming
         if any(

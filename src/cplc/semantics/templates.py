@@ -8,11 +8,12 @@ from typing import Final, get_args
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
-from cplc.semantics.expressions import ExpressionChecker, Purpose
+from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.model import Aspect
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
@@ -75,6 +76,8 @@ class TemplateBuilder:
                                 yield body
                 case ast.Choice():
                     yield from self._choice(declaration, scope)
+                case ast.Clock():
+                    self._clock(declaration, scope)
                 case ast.Channel():
                     yield from self._channel(declaration, scope)
                 case ast.Property():
@@ -87,8 +90,9 @@ class TemplateBuilder:
                             checks = tuple(self._check(declaration))
                         yield from checks
                 case ast.Fairness():
-                    condition = self._expression_checker.condition(declaration.condition, scope, Purpose.STATE)
-                    yield resolved.Fairness(condition, declaration.span)
+                    yield resolved.Fairness(
+                        self._expression_checker.fairness(declaration.condition, scope), declaration.span
+                    )
                 case ast.Agent(name):
                     agent = signature.symbols.get(name.text)
                     if isinstance(agent, resolved.AgentSymbol) and agent.node is declaration:
@@ -269,15 +273,42 @@ class TemplateBuilder:
         elif len(members) == len(instances):
             yield resolved.Choice(members, choice.span)
 
+    def _clock(self, clock: ast.Clock, scope: Scope) -> None:
+        """Report a length of a tick that is zero, given twice or declared in a loop."""
+        declarations = () if scope.signature is None else scope.signature.node.declarations
+        first = next((one for one in declarations if isinstance(one, ast.Clock)), None)
+        if first is None or scope.chain:
+            self._problems.report(rules.BAD_TICK, clock.span, "The length of a tick stands outside of `for`")
+        elif first is not clock:
+            note = Note("the first is here", first.span)
+            self._problems.report(rules.BAD_TICK, clock.span, "The length of a tick is given twice", note)
+        elif not nanoseconds(clock.length.text):
+            self._problems.report(rules.BAD_TICK, clock.length.span, "A tick is longer than zero")
+
+    def _check_tick_of(self, part: resolved.PartSymbol, scope: Scope) -> None:
+        """Report a part with another length of a tick."""
+        own = None if scope.signature is None else tick_length(scope.signature.node)
+        tick = tick_length(part.signature.node)
+        if tick is not None and tick != own:
+            message = f"A tick of `{part.signature.name}` is {duration_text(tick)}"
+            message += ", and has no length here" if own is None else f", and {duration_text(own)} here"
+            hint = Note(f"declare the same: `clock tick = {duration_text(tick)}`")
+            self._problems.report(rules.BAD_TICK, part.node.protocol.span, message, hint)
+
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
+        within = None if channel.within is None else self._expression_checker.number(channel.within, scope)
+        if channel.sender is None or channel.receiver is None:
+            yield resolved.Channel(None, None, channel.is_unordered, within, channel.span)
+            return
         sender = self._expression_checker.names.roles(channel.sender, scope)
         receiver = self._expression_checker.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
-            yield resolved.Channel(sender, receiver, channel.span)
+            yield resolved.Channel(sender, receiver, channel.is_unordered, within, channel.span)
 
     # --- used protocols -------------------------------------------------------------------------
 
     def _part(self, part: resolved.PartSymbol, scope: Scope) -> resolved.Part:
+        self._check_tick_of(part, scope)
         roles: list[tuple[resolved.RoleSymbol, resolved.RoleTree | resolved.AllOf, ast.Argument]] = []
         values: list[tuple[resolved.ParameterSymbol, resolved.Tree, ast.Argument]] = []
         inside = part.signature
@@ -346,12 +377,13 @@ class TemplateBuilder:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming: list[resolved.RoleTree | resolved.AllOf | None] = []
-        for ref in node.assuming:
-            if ref.span.text == "all":
-                assuming.append(None)
-            elif (role := self._expression_checker.names.roles(ref, scope)) is not None:
-                assuming.append(role)
+        assuming: list[resolved.Assumed] = []
+        for assumed in node.assuming:
+            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            if assumed.subject.span.text == "all":
+                assuming.append(resolved.Assumed(None, within, assumed.span))
+            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
+                assuming.append(resolved.Assumed(subject, within, assumed.span))
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
             yield resolved.Property(node, tuple(assuming), formula)

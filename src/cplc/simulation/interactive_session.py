@@ -25,7 +25,7 @@ from cplc.logic.expressions import TRUE, Value
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler, draw_initial_state
 from cplc.simulation.rng import RandomSource
 from cplc.statespace.interleaved import InterleavedRelation

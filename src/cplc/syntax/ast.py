@@ -12,7 +12,7 @@ from typing import Literal
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.ast_expressions import *
-from cplc.syntax.ast_expressions import Domain, Expr, Joining, Name, Range, Ref
+from cplc.syntax.ast_expressions import Domain, Duration, Expr, Joining, Name, Range, Ref
 
 
 def _span() -> Span:
@@ -201,11 +201,22 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
-    """``channel i -> j unordered``."""
+class Clock:
+    """``clock tick = 1 h``: the length of a tick, in the model and in logs."""
 
-    sender: Ref
-    receiver: Ref
+    length: Duration
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """``channel i -> j unordered within 2``; all channels without ``i -> j``."""
+
+    sender: Ref | None
+    receiver: Ref | None
+    is_unordered: bool = False
+    within: Expr | None = None
+    """The most ticks that a message is in flight."""
     span: Span = _span()
 
 
@@ -253,12 +264,21 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed:
+    """``R within 2`` after ``assuming``: a role or message, or the Ref `all`, and the ticks within which it acts."""
+
+    subject: Ref
+    within: Expr | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
-    """``property name "doc" assuming R, S: formula expect holds``; ``assuming all`` is a single Ref `all`."""
+    """``property name "doc" assuming R, S within 1: formula expect holds``."""
 
     name: Name
     title: str | None
-    assuming: tuple[Ref, ...]
+    assuming: tuple[Assumed, ...]
     formula: Expr
     expect: Literal["holds", "fails"] = "holds"
     doc: str | None = field(default=None, compare=False)
@@ -398,7 +418,7 @@ class Analyze:
 
 Obligation = Commitment | Claim
 Declaration = (
-    Role | Message | Choice | Fact | Obligation | Channel | For | Use | Define | Property | Check | Fairness
+    Role | Message | Choice | Fact | Obligation | Channel | Clock | For | Use | Define | Property | Check | Fairness
     | Agent | Analyze
 )  # fmt: skip
 

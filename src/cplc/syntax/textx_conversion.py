@@ -101,8 +101,10 @@ class Conversion:
                 maker, addressee = self.reference(node.maker), self.reference(node.addressee)
                 content = self.expression(node.content)
                 return ast.Claim(self.name(node.name), maker, addressee, content, self._doc(span), span=span)
+            case "Clock":
+                return ast.Clock(self._duration(node.length), span=span)
             case "Channel":
-                return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
+                return self._channel(node, span)
             case "For":
                 return self._loop(node, span)
             case "Use":
@@ -221,9 +223,21 @@ class Conversion:
         title, assuming = self._only("The title", node.titles), self._only("`assuming`", node.assumptions)
         return ast.Property(
             self.name(node.name), self.string(title) if title else None,
-            self.references(assuming.roles) if assuming else (), self.expression(node.formula),
+            self._readable(assuming.assumed, self._assumed) if assuming else (), self.expression(node.formula),
             self._expected(node), self._doc(span), span=span,
         )  # fmt: skip
+
+    def _assumed(self, node: Any) -> ast.Assumed:
+        within = self.expression(node.bound.ticks) if node.bound else None
+        return ast.Assumed(self.reference(node.subject), within, span=self.span(node))
+
+    def _channel(self, node: Any, span: Span) -> ast.Channel:
+        unordered, delays = (
+            [option for option in node.options if type(option).__name__ == kind] for kind in ("Unordered", "Within")
+        )
+        within, is_unordered = self._only("`within`", delays), self._only("`unordered`", unordered) is not None
+        sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
+        return ast.Channel(sender, receiver, is_unordered, self.expression(within.ticks) if within else None, span=span)
 
     def _check_item(self, node: Any) -> ast.CheckItem:
         name = self.name(node.name)
@@ -330,7 +344,12 @@ class Conversion:
     def _text(self, node: Any) -> str:
         return self.excerpt.text[node._tx_position : node._tx_position_end]
 
+    def _duration(self, node: Any) -> ast.Duration:
+        return ast.Duration(" ".join(self._text(node).split()), span=self.span(node))
+
     def expression(self, node: Any) -> ast.Expr:
+        if type(node).__name__ == "Duration":
+            return self._duration(node)
         span = self.span(node)
         result, problems = read(self.scan.source, self._text(node), span.start)
         self.problems.extend(problems)

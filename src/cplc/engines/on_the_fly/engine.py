@@ -40,7 +40,7 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -262,7 +262,7 @@ class OnTheFlyEngine:
             world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
         )
         self._checkers: dict[tuple[frozenset[str], ReachabilityGoals | None], Checker] = {}
-        self._may_reduce = system.has_idle_step and not system.conditions
+        self._may_reduce = system.has_idle_step and not system.may_lack_fair_runs
 
     @property
     def stored(self) -> int:
