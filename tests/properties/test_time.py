@@ -26,6 +26,19 @@ def test_verdicts_on_the_fly_are_those_of_the_reference(sample: TimedSample) -> 
     compare(sample, ["onthefly"], Counter())
 
 
+def test_message_that_resets_itself_is_due_anew_when_it_is_sent() -> None:
+    text = """protocol Again sync {
+  role Ann
+  role Bob
+  Ann -> Bob : m0
+  Ann -> Bob : m1  after m0  resets m1
+  property asked assuming Ann within 1: AF m0
+}
+"""
+    assert _verdict(text) == "holds"
+    assert _verdict(text.replace("within 1", "within 0")) == "timelock"
+
+
 def _verdict(text: str) -> str:
     compilation = compiled(text)
     assert compilation.ok, [one.concise() for one in compilation.diagnostics]
@@ -59,8 +72,8 @@ def test_plain_assumptions_do_not_depend_on_the_kind_of_channel(
     name = f"m{min(number, len(lines) - 1)}"
     formula = data.draw(st.sampled_from([f"AF {name}", f"EG !{name}", f"EF {name}", f"AG EF {name}"]))
     assuming = f" assuming {', '.join(assumed)}" if assumed else ""
-    asked = f"property asked{assuming}: {formula}"
-    assert _verdict(_protocol([*lines, asked])) == _verdict(_protocol([*lines, asked], "sync "))
+    question = f"property asked{assuming}: {formula}"
+    assert _verdict(_protocol([*lines, question])) == _verdict(_protocol([*lines, question], "sync "))
 
 
 @examples(40)
