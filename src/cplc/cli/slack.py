@@ -19,7 +19,7 @@ from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
     from cplc.compilation import EngineName
-    from cplc.compilation.slack import Slack
+    from cplc.checking.slack import Slack
 
 
 @click.command(

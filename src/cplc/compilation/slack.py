@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cplc.checking.results import Question, Result
+from cplc.checking.slack import Pair, Slack
 from cplc.lowering.formulas import lower_formula
 from cplc.lowering.lower import lower
-from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import Bound, CheckedModel, Commitment, longest
 from cplc.system.printer import formula_text
@@ -25,33 +25,6 @@ if TYPE_CHECKING:
     from cplc.compilation.interface import EngineName
 
 _BREAKING = ("violate", "withdraw")
-
-Pair = tuple[int, int]
-"""The ticks within which messages are sent once they are due, and those that they are in flight at most."""
-
-
-@dataclass(frozen=True)
-class Slack:
-    """The slack of one commitment, up to a largest number of ticks asked about."""
-
-    commitment: str
-    debtor: str
-    creditor: str
-    deadline: int
-    most: int
-    is_sync: bool
-    """Messages take no time: only the first number counts."""
-    delays: tuple[int, ...]
-    """For each k, from 0 on, the largest d that keeps it, -1 for none; no further k keeps it."""
-    critical: tuple[Pair, Result] | None
-    """The first pair beyond the middle of the maximal pairs, with the run that violates the commitment."""
-    undecided: tuple[Pair, ...]
-
-    @property
-    def maximal(self) -> tuple[Pair, ...]:
-        """The Pareto-maximal pairs."""
-        pairs = [(k, d) for k, d in enumerate(self.delays) if d >= 0]
-        return tuple(pair for pair in pairs if (pair[0] + 1, pair[1]) not in pairs)
 
 
 def slack_of(compilation: CplCompilation, name: str, most: int, engine: EngineName) -> Slack | None:
@@ -80,16 +53,14 @@ def slack_of(compilation: CplCompilation, name: str, most: int, engine: EngineNa
         name, commitment.debtor, commitment.creditor, deadline, limit, compilation.model.sync, tuple(delays), None,
         tuple(pair for pair, result in results.items() if result.answer not in ("holds", "vacuous", "fails")),
     )  # fmt: skip
-    middle = max(slack.maximal, key=min, default=(-1, 0))
-    critical = middle[0] + 1, max(0, middle[1])
+    bound, delay = slack.middle or (-1, 0)
+    critical = bound + 1, delay
     if critical[0] > limit or is_kept(critical) or results[critical].answer != "fails":
         return slack
     return replace(slack, critical=(critical, results[critical]))
 
 
-def _answers(
-    compilation: CplCompilation, commitment: Commitment, pair: Pair, engine: EngineName
-) -> Iterator[Result]:
+def _answers(compilation: CplCompilation, commitment: Commitment, pair: Pair, engine: EngineName) -> Iterator[Result]:
     from cplc.compilation.interface import BoundQuestion
 
     model = bounded(compilation.model, commitment.name, pair)

@@ -9,13 +9,13 @@ from cplc.report.step_text import counted, joined
 from cplc.report.text import Style, evidence_text, plain
 
 if TYPE_CHECKING:
-    from cplc.compilation.slack import Pair, Slack
+    from cplc.checking.slack import Pair, Slack
 
 
 def slack_text(slack: Slack, style: Style = plain) -> str:
     """Return the report on the slack of one commitment."""
-    lines = [f"{style(slack.commitment, 'strong')} ({slack.debtor} to {slack.creditor}), within "
-             f"{counted(slack.deadline, 'tick')}: {_sentence(slack)}"]  # fmt: skip
+    head = f"{style(slack.commitment, 'strong')} ({slack.debtor} to {slack.creditor})"
+    lines = [f"{head}: {_sentence(slack)}", f"  deadline: {counted(slack.deadline, 'tick')}"]
     if not slack.is_sync and slack.delays:
         lines += ["", *(f"  {line}" for line in _table(slack))]
     if slack.undecided:
@@ -23,16 +23,18 @@ def slack_text(slack: Slack, style: Style = plain) -> str:
         lines += ["", f"  undecided, and taken for not kept: {pairs}"]
     if slack.critical is not None:
         pair, result = slack.critical
-        lines += ["", f"  not kept with {_pair(slack, pair)}:"]
+        lines += ["", f"  not kept if {_pair(slack, pair)}:"]
         if result.evidence is not None:
-            lines += ["", evidence_text(result.system, result.evidence, style).rstrip("\n")]
+            run = evidence_text(result.system, result.evidence, style).splitlines()
+            lines += ["", *(f"  {line}" for line in run)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _sentence(slack: Slack) -> str:
-    if not slack.maximal:
+    if slack.middle is None:
         return "no bound keeps it"
-    return "kept if " + "; or if ".join(_pair(slack, pair) for pair in slack.maximal)
+    further = [f"with {bound} and {delay}" for bound, delay in slack.maximal if (bound, delay) != slack.middle]
+    return f"kept if {_pair(slack, slack.middle)}" + (f"; also {', or '.join(further)}" if further else "")
 
 
 def _pair(slack: Slack, pair: Pair) -> str:
