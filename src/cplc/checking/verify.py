@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
@@ -137,7 +138,7 @@ class _ResultBuilder:
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def result(self) -> Result:
-        timelock = None if self.timelocks is None else timelock_remark(self.timelocks, self.assuming)
+        timelock = self._timelock
         lacking = self._without_fair_runs(self.assuming)
         if lacking:
             return self._without_fair_run(lacking[0]) if timelock is None else self._locked(timelock)
@@ -149,6 +150,14 @@ class _ResultBuilder:
             return self._locked(timelock)
         self.on_answer(self.question, answer)
         return self._failing_result(parts, failing) if failing else self._holding_result(parts)
+
+    @cached_property
+    def _timelock(self) -> Remark | None:
+        return None if self.timelocks is None else timelock_remark(self.timelocks, self.assuming)
+
+    def _excluding(self) -> tuple[tuple[Remark, ...], str | None]:
+        """Return the remarks on reachable states without fair run; a timelock is the better explanation."""
+        return self.remarks.excluding() if self._timelock is None else ((self._timelock,), None)
 
     def _locked(self, timelock: Remark) -> Result:
         """Return the result of a question whose answer would rest on states in which time cannot pass."""
@@ -178,7 +187,7 @@ class _ResultBuilder:
             blamed, no_return = None, None
             what = "the run could not be made" if evidence is None else "responsibility was left open"
             problem = f"{what}: {limit}"
-        left_out, undecided = self.remarks.excluding()
+        left_out, undecided = self._excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._bare_result("fails", decider),
@@ -314,7 +323,7 @@ class _ResultBuilder:
             if self.selector.method not in {"onthefly", "reduced"}:
                 raise
             problem = f"whether it holds vacuously was left open: {limit}"
-        left_out, undecided = self.remarks.excluding()
+        left_out, undecided = self._excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(
             self._bare_result(answer, decider),
