@@ -18,8 +18,8 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
-    from cplc.compilation import EngineName
     from cplc.checking.slack import Slack
+    from cplc.compilation import EngineName
 
 
 @click.command(
