@@ -237,13 +237,26 @@ class ExistsPath:
         keep = anywhere & self._holds(right)
         released = self._of(part.left, *parts.lasting) if isinstance(part, Release) else nothing
         enough, anyhow = keep & released, released
-        if ticks is not None:
+        if ticks is not None and self._may_stop(ticks):
             enough = enough | self._of(Globally(right), *still, *parts.lasting)
             anyhow = anyhow | self._of(*still, *parts.lasting)
         after = self._of(*parts.lasting)
         staying = self._layers(keep, enough, keep & after if ticks is None else after, ticks, ticks is not None)
         staying = self._layers(keep, enough, staying, ticks, width)
         return self._layers(anywhere, anyhow, staying, ticks, bound.low)
+
+    def _may_stop(self, ticks: Taken) -> bool:
+        """Return whether some fair run may take these steps finitely often; false if justice surely forbids it.
+
+        Ticks that are always enabled, with a justice constraint of their own, are taken again and again.
+        """
+        steps, transitions = self._steps(ticks), self._fixpoints.transitions
+        for constraint in self._fair_runs.justices(self._assuming):
+            if steps.issuperset(constraint):
+                enabled = reduce(or_, (transitions[index].guard for index in constraint))
+                if self._fixpoints.reachable & ~enabled == self._encoding.false:
+                    return False
+        return True
 
     def _layers(self, through: Node, goal: Node, states: Node, ticks: Taken | None, number: int) -> Node:
         """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
