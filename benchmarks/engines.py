@@ -19,7 +19,7 @@ from benchmarks.models import Case, contract_net, deadlines, netbill, shared_sto
 
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.reductions.components import IndependentComponents, conjuncts_of
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 _STACK = 64 << 20
 _MODELS: dict[str, Callable[[], Iterator[Case]]] = {

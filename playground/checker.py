@@ -25,7 +25,7 @@ from cplc.diagnostics.core import Diagnostic, Fix, Note
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
-from cplc.runtime.limits import ResourceExhausted, TooLarge
+from cplc.runtime.context import ResourceExhausted, TooLarge
 from cplc.source import Source, Span
 from cplc.system.model import System
 

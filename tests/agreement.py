@@ -47,7 +47,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.on_the_fly import engine as onthefly
 from cplc.logic.formulas import Enforces, Formula, state_subformulas
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.system.model import System
 

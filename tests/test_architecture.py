@@ -225,7 +225,7 @@ _KNOWS_LANGUAGES = {
     "compilation/loader.py",
     "compilation/ispl.py",
     "server/compiled_document.py",
-    "settings/comments.py",
+    "settings/suppression.py",
     "source.py",
 }
 """The modules that may ask which language a text is in.
@@ -256,6 +256,17 @@ def test_commands_refuse_models_in_ispl_in_one_place() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         if any(isinstance(part, ast.Name) and part.id.endswith("Compilation") for part in ast.walk(node))
         if path.name != "load.py"
+    ]
+    assert wrong == []
+
+
+def test_commands_do_not_judge_results() -> None:
+    """`report/outcome.py` compares results with the file; commands turn their standing into an exit code."""
+    wrong = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted((_SOURCE / "cli").glob("*.py"))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("as_expected", "advisory")
     ]
     assert wrong == []
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from cplc.caching import cache_keys
+from cplc.caching import cached_results
+from cplc.caching.cached_results import decode_result, encode_result
 from cplc.caching.entry_store import EntryStore, cache_folder
-from cplc.caching.result_codec import decode_result, encode_result
 from cplc.cli.main import run
 from cplc.compilation import CplCompilation, load
 
@@ -168,14 +168,14 @@ def test_changed_input_file_misses_cache(here: Path, verify: Verify) -> None:
 def test_changed_program_misses_cache(here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     verify("p.cpl")
     with monkeypatch.context() as changed:
-        changed.setattr(cache_keys, "program_fingerprint", lambda: "another")
+        changed.setattr(cached_results, "program_fingerprint", lambda: "another")
         assert cached(verify("p.cpl")) == {False}
     for part in ("__version__", "_versions", "_files"):
-        cache_keys.program_fingerprint.cache_clear()
+        cached_results.program_fingerprint.cache_clear()
         with monkeypatch.context() as changed:
-            changed.setattr(cache_keys, part, "0.0" if part == "__version__" else lambda *_: iter([]))
+            changed.setattr(cached_results, part, "0.0" if part == "__version__" else lambda *_: iter([]))
             assert cached(verify("p.cpl")) == {False}, part
-    cache_keys.program_fingerprint.cache_clear()
+    cached_results.program_fingerprint.cache_clear()
     assert cached(verify("p.cpl")) == {True}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 from tests.support.processes import setting
 
-from cplc.caching.section_file import open_verified
+from cplc.caching.checkpoint_file import open_verified
 
 _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240

@@ -32,7 +32,7 @@ module.exports = grammar({
     source_file: ($) => repeat($._item),
 
     _item: ($) => choice(
-      $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.for, $.use,
+      $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.clock, $.for, $.use,
       $.define, $.property, $.check, $.fairness, $.agent, $.goal, $.value, $.belief, $.decision, $.analyze, $.message,
     ),
 
@@ -52,9 +52,11 @@ module.exports = grammar({
     choice: ($) => seq('choice', bars($.reference)),
     fact: ($) => seq('fact', field('name', $.name), '=', $.expression),
     commitment: ($) => seq('commitment', field('name', $.name), '=', 'C', $.parentheses, repeat($._option)),
-    _option: ($) => choice(seq('within', $.expression), seq('expires', $.expression), 'revocable'),
+    _option: ($) => choice(seq(choice('within', 'expires'), choice($.duration, $.expression)), 'revocable'),
     claim: ($) => seq('claim', field('name', $.name), '=', 'claim', $.parentheses),
     channel: ($) => seq('channel', $.reference, '->', $.reference, 'unordered'),
+    clock: ($) => seq('clock', 'tick', '=', $.duration),
+    duration: () => token(choice(/\d+\s*(ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),
     _domain: ($) => seq($.sum, optional(seq('..', $.sum))),
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),

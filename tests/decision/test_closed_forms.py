@@ -15,7 +15,7 @@ from cplc.decision.mdp import explore
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve
 from cplc.decision.rewards import step_rewards, with_accumulated_reward
 from cplc.logic import expressions as e
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import Step, System
 from cplc.system.participant import Decision, Participant, Threshold
 

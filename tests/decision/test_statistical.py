@@ -18,7 +18,7 @@ from tests.support.random_examples import examples
 
 from cplc.decision import analyse
 from cplc.decision.statistical import SCHEDULERS, Sampling, binomial_interval, estimate
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.participant import Participant
 

@@ -16,7 +16,7 @@ from cplc.engines.on_the_fly import OnTheFlyEngine, supports
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom, Enforces, Finally, OnPaths
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.trace import Evidence
 
 STOCK = Path(__file__).parents[2] / "benchmarks" / "protocols" / "stock.cpl"

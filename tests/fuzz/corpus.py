@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.support.literate.blocks import blocks
 
-from cplc.ispl.syntax import reserved_words as ispl_words
+from cplc.ispl.syntax import ast as ispl_words
 from cplc.language import words as language_words
 
 ROOT: Final = Path(__file__).parents[2]

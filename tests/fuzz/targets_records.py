@@ -20,14 +20,14 @@ from tests.fuzz.documents import mutated_document
 from tests.fuzz.mutations import ODD, Material, mutated
 from tests.fuzz.targets import lamp, number_of, shop, text_of
 
-from cplc.caching import section_file
-from cplc.caching.section_file import SectionFile, open_verified, replace_file
+from cplc.caching import checkpoint_file
+from cplc.caching.checkpoint_file import SectionFile, open_verified, replace_file
 from cplc.cli import monitor_state
 from cplc.logs.events import Event, Format
 from cplc.logs.file_following import Head
+from cplc.logs.json_documents import Notion
 from cplc.logs.mapping import LogMapping, Vocabulary, vocabulary_of
 from cplc.logs.mapping_file import parse_mapping
-from cplc.logs.ocel import Notion
 from cplc.logs.reading import FORMATS, read
 from cplc.logs.writing import log_text
 from cplc.monitoring.monitor import Monitor
@@ -236,8 +236,8 @@ def _checkpoint() -> bytes:
             "verdict a": lambda: [b"yes"],
             "search b": lambda: [b"x" * 99],
         }
-        section_file.replace_file(
-            section_file.SectionFile(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
+        checkpoint_file.replace_file(
+            checkpoint_file.SectionFile(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
         )
         return path.read_bytes()
 
@@ -247,11 +247,11 @@ def damaged_checkpoint(random: Random, material: Material) -> bytes:
     whole = _checkpoint()
     if random.random() < 0.4:
         return mutated(random, material)
-    start = section_file.BEGIN
-    begin = section_file.HEAD.unpack(whole[start - section_file.HEAD.size : start])[0]
+    start = checkpoint_file.BEGIN
+    begin = checkpoint_file.HEAD.unpack(whole[start - checkpoint_file.HEAD.size : start])[0]
     table = mutated_document(random, Material([whole[begin:]], ODD))
-    head = section_file.HEAD.pack(begin, sha256(table).digest())
-    return whole[: start - section_file.HEAD.size] + head + whole[start:begin] + table
+    head = checkpoint_file.HEAD.pack(begin, sha256(table).digest())
+    return whole[: start - checkpoint_file.HEAD.size] + head + whole[start:begin] + table
 
 
 def run_checkpoint(data: bytes) -> None:
@@ -259,8 +259,8 @@ def run_checkpoint(data: bytes) -> None:
     with tempfile.TemporaryDirectory(prefix="cplc-fuzz-") as folder:
         path = Path(folder) / "checkpoint"
         path.write_bytes(data)
-        with suppress(section_file.Unusable):
-            sections = section_file.open_verified(path)
+        with suppress(checkpoint_file.Unusable):
+            sections = checkpoint_file.open_verified(path)
             for name in sections.sections:
                 sections.read(name)
 

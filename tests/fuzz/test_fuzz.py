@@ -15,7 +15,7 @@ from tests.fuzz.campaign import Target, outcome, run
 from tests.fuzz.every_target import TARGETS
 from tests.fuzz.mutations import Material
 
-from cplc.caching import section_file
+from cplc.caching import checkpoint_file
 
 _SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 _SEED = 1
@@ -117,11 +117,11 @@ _FOUND: list[tuple[str, bytes]] = [
 
 def test_checkpoint_with_an_infinite_place_is_refused(tmp_path: Path) -> None:
     table = b'{"about": {}, "sections": {"search b": [1e999, 99, "0"]}}'
-    head = section_file.HEAD.pack(section_file.BEGIN, sha256(table).digest())
+    head = checkpoint_file.HEAD.pack(checkpoint_file.BEGIN, sha256(table).digest())
     path = tmp_path / "checkpoint"
-    path.write_bytes(section_file.MAGIC + section_file.VERSION + head + table)
-    with pytest.raises(section_file.Unusable, match="damaged"):
-        section_file.open_verified(path)
+    path.write_bytes(checkpoint_file.MAGIC + checkpoint_file.VERSION + head + table)
+    with pytest.raises(checkpoint_file.Unusable, match="damaged"):
+        checkpoint_file.open_verified(path)
 
 
 @pytest.mark.parametrize(("name", "data"), _FOUND)

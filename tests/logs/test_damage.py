@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.random_examples import examples
 
 from cplc.logs.events import Event, Format, Garbage
+from cplc.logs.json_documents import Notion
 from cplc.logs.mapping import LogMapping, Vocabulary
-from cplc.logs.ocel import Notion
 from cplc.logs.reading import FORMATS, read
 from cplc.logs.writing import log_text
 

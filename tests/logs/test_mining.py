@@ -21,10 +21,8 @@ from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping, vocabulary_of
 from cplc.logs.reading import read
 from cplc.logs.writing import Recorder, log_text
-from cplc.mining.belief_estimation import BeliefEstimates, estimate_beliefs
-from cplc.mining.log_coverage import log_coverage
 from cplc.mining.mining_report import beliefs_text, coverage_text
-from cplc.mining.observed_choices import ObservedChoices
+from cplc.mining.observed_choices import BeliefEstimates, ObservedChoices, estimate_beliefs, log_coverage
 from cplc.monitoring.findings import Changed, Finding, Rejected
 from cplc.monitoring.monitor import Monitor, counting_ticks
 from cplc.simulation.random_walk import draw

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cplc.logs.csv_tables import Dialect
 from cplc.logs.events import LONGEST, Event, Garbage
+from cplc.logs.json_documents import Notion
+from cplc.logs.lines import Dialect
 from cplc.logs.mapping import FIELDS, LogMapping
-from cplc.logs.ocel import Notion
 from cplc.logs.reading import format_of, read
 
 _JSONL = """\

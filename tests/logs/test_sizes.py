@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from cplc.logs import ocel, reading, xes
+from cplc.logs import json_documents, reading, xes
 from cplc.logs.events import LONGEST, MAX_NAME, Event, Format, Garbage
+from cplc.logs.json_documents import Notion
 from cplc.logs.mapping import LogMapping, Vocabulary
-from cplc.logs.ocel import Notion
 from cplc.logs.reading import read
 
 _MIB = 1 << 20
@@ -175,7 +175,7 @@ def test_traces_and_events_at_the_limit_are_read() -> None:
 
 
 def test_names_of_objects_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocel, "MAX_HELD", 10_000)
+    monkeypatch.setattr(json_documents, "MAX_HELD", 10_000)
     objects = [{"id": f"o{number}", "type": "case"} for number in range(100)]
     document = {"objectTypes": [{"name": "case"}], "objects": objects, "events": []}
     (item,) = read(io.BytesIO(json.dumps(document).encode()), "ocel", _MAPPING, name="log")

@@ -23,7 +23,7 @@ from cplc.logs.events import Event
 from cplc.logs.writing import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
 from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
 from cplc.system.model import System

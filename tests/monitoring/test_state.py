@@ -16,10 +16,9 @@ import click
 import pytest
 from tests.support.processes import setting
 
-from cplc.caching.file_lock import InUse, exclusive_lock
 from cplc.cli.main import run
 from cplc.cli.monitor_run import MonitorRequest
-from cplc.cli.monitor_state import LogProgress, Progress, load, save
+from cplc.cli.monitor_state import InUse, LogProgress, Progress, exclusive_lock, load, save
 from cplc.logs.events import Event
 from cplc.logs.file_following import Head
 from cplc.monitoring.monitor import Monitor

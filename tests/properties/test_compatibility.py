@@ -17,7 +17,7 @@ from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.lowering.lower import lower
 from cplc.mutation.mutants import mutants
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, Step, System

@@ -25,7 +25,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
 from cplc.logic.expressions import FALSE, Const, Equal, Read
 from cplc.logic.formulas import Formula, state_subformulas
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.printer import expr_text, formula_text
 

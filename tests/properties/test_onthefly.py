@@ -14,7 +14,7 @@ from cplc.checking.replay import replay
 from cplc.engines.on_the_fly import OnTheFlyEngine
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom, Formula
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.printer import formula_text
 

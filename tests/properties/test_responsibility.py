@@ -22,7 +22,7 @@ from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
 from cplc.report.trace_narration import narrate
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import State, System

@@ -19,8 +19,7 @@ from cplc.checking.verify import Verifier
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.bdd_checkpoint import _read, _written
 from cplc.engines.symbolic.engine import SymbolicEngine
-from cplc.runtime.context import Context, use_context
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Context, ResourceExhausted, use_context
 from cplc.statespace import packing, state_graph
 from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.model import System

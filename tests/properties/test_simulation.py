@@ -22,9 +22,8 @@ from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Read, conj
 from cplc.logic.formulas import And, Atom, Bound, Finally, Formula, Globally, Next, Not, OnPaths, Taken
-from cplc.report.itf import run_trace
-from cplc.report.json_data import run_data
-from cplc.runtime.limits import ResourceExhausted
+from cplc.report.json_data import run_data, run_trace
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.interactive_session import RunVerdicts
 from cplc.simulation.random_walk import Bias, draw
 from cplc.simulation.run_replay import recording, replayed

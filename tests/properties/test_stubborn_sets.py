@@ -33,7 +33,7 @@ from cplc.logic.formulas import Formula
 from cplc.reductions import stubborn_sets
 from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
 from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.statespace.state_graph import StateGraph

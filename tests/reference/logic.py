@@ -1,7 +1,7 @@
 """A naive checker of resolved formulas on the explicit graph of the reference interpreter.
 
 Sets of states are sets of numbers. Every operator is computed from its definition: runs are infinite, the idle step
-is always possible, and the fair runs are those that meet every justice infinitely often ("not enabled, or taken") and
+is always possible, and the fair runs are those that meet every justice infinitely often ("not waiting, or taken") and
 every fairness condition of the file infinitely often. Path formulas of CTL, with bounds, are decided here, others and
 what groups can enforce by `tests/reference/runs.py`.
 """
@@ -14,7 +14,7 @@ from functools import cached_property
 from tests.reference.conditional import Channel, satisfying
 from tests.reference.dialogue import STANDING_AFTER
 from tests.reference.promises import is_kept, is_promised
-from tests.reference.runs import RunGraph, is_about_states
+from tests.reference.runs import Justice, RunGraph, is_about_states
 from tests.reference.semantics import Reference
 from tests.reference.social import SocialCommitments
 from tests.reference.states import Graph, Move, View, World
@@ -291,17 +291,22 @@ class Logic:
         return self._some_run_always_in(self.all)
 
     @cached_property
-    def _justice(self) -> list[Callable[[Move], bool]]:
-        """One constraint for each receipt, restart and the tick, and for each message of the assumed roles."""
+    def _justice(self) -> list[Justice]:
+        """One constraint for each receipt, restart and the tick, and for each assumed message where it is due."""
         model = self.reference.model
 
         def is_a(kinds: tuple[str, ...], event: str) -> Callable[[Move], bool]:
             return lambda move: move.kind in kinds and move.event == event
 
-        constraints = [is_a(("receive",), message.name) for message in model.messages]
-        constraints += [is_a(("restart",), scope.name) for scope in model.scopes]
-        constraints.append(is_a(("tick",), ""))
-        constraints += [is_a(("send", "exchange"), m.name) for m in model.messages if m.sender in self.assuming]
+        constraints = [Justice(is_a(("receive",), message.name)) for message in model.messages]
+        constraints += [Justice(is_a(("restart",), scope.name)) for scope in model.scopes]
+        if self.reference.has_ticks:
+            constraints.append(Justice(is_a(("tick",), ""), self.all, Move("tick", "")))
+        for message in model.messages:
+            if not self.assuming.isdisjoint({message.name, message.sender}):
+                due = frozenset(n for n, world in enumerate(self._worlds) if self.reference.is_due(message, world))
+                sending = Move("exchange" if model.sync else "send", message.name)
+                constraints.append(Justice(is_a(("send", "exchange"), message.name), due, sending))
         return constraints
 
     @cached_property
@@ -312,8 +317,8 @@ class Logic:
         """Return whether some run that visits all of these states and steps forever, and nothing else, is fair."""
         steps = self.graph.steps
         return all(part & often for often in self._fairness) and all(
-            any(not any(just(move) for move, _ in steps[n]) for n in part)
-            or any(just(move) and target in part for n in part for move, target in steps[n])
+            any(not just.waits_in(n, steps[n]) for n in part)
+            or any(just.serves(move) and target in part for n in part for move, target in steps[n])
             for just in self._justice
         )
 
@@ -371,6 +376,12 @@ def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -
 def _with_observers(
     reference: Reference, graph: Graph, formula: Term, assuming: Collection[str], *, uniform: bool = False
 ) -> Logic:
+    complete = observed(reference, formula)
+    return Logic(complete, graph if complete is reference else complete.explore(), assuming, uniform=uniform)
+
+
+def observed(reference: Reference, formula: Term) -> Reference:
+    """Return a reference that keeps the views and last moves which the formula reads."""
     model = reference.model
     views = [
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
@@ -379,9 +390,8 @@ def _with_observers(
     asks_who_said_what = not reference.keeps_last_moves and any(map(_moved_on, model.messages)) and _is_social(formula)
     if missing or asks_who_said_what:
         keeps = reference.keeps_last_moves or asks_who_said_what
-        reference = Reference(model, {*reference.views, *missing}, keeps_last_moves=keeps)
-        graph = reference.explore()
-    return Logic(reference, graph, assuming, uniform=uniform)
+        return reference.observing({*reference.views, *missing}, keeps_last_moves=keeps)
+    return reference
 
 
 def _moved_on(message: Message) -> bool:

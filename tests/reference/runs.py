@@ -155,12 +155,28 @@ def _weak(term: t.Apply, left: Path, right: Path) -> Path:
 
 
 @dataclass(frozen=True)
+class Justice:
+    """A justice constraint: infinitely often it does not wait, or one of its moves is taken."""
+
+    serves: Callable[[Move], bool]
+    due: States | None = None
+    """The states in which the constraint waits; those in which such a move is enabled if omitted."""
+    blocked: Move | None = None
+    """The move that it waits for where none is enabled."""
+
+    def waits_in(self, state: int, steps: Collection[tuple[Move, int]]) -> bool:
+        if self.due is not None:
+            return state in self.due
+        return any(self.serves(move) for move, _ in steps)
+
+
+@dataclass(frozen=True)
 class RunGraph:
     """The graph that runs go along, what makes them fair, and the state formulas that have been decided."""
 
     model: CheckedModel
     graph: Graph
-    justice: list[Callable[[Move], bool]]
+    justice: list[Justice]
     often: list[States]
     decided: Decided
     changes: Callable[[State, Move], frozenset[Change]]
@@ -202,14 +218,21 @@ class RunGraph:
         ]
         every_move = {move for steps in remaining for move, _ in steps}
 
-        def constraint(just: Callable[[Move], bool]) -> tuple[States, frozenset[Move | None]]:
-            waits = frozenset(n for n, steps in enumerate(remaining) if any(just(move) for move, _ in steps))
-            return waits, frozenset(filter(just, every_move))
+        def constraint(just: Justice) -> tuple[States, frozenset[Move | None]]:
+            waits = (n for n, steps in enumerate(self.graph.steps) if just.waits_in(n, steps))
+            allowed = frozenset(n for n in waits if along is None or self._may_serve(just, n, remaining[n], along))
+            return allowed, frozenset(filter(just.serves, every_move))
 
         moves: dict[int, list[tuple[Move | None, int]]] = {
             n: [*([(None, n)] if may_idle else []), *steps] for n, steps in enumerate(remaining)
         }
         return Runs(moves, list(map(constraint, self.justice)), self.often)
+
+    def _may_serve(self, just: Justice, state: int, allowed: Collection[tuple[Move, int]], along: Term) -> bool:
+        """Return whether an enabled move that serves is allowed; where all are blocked, whether it would be."""
+        if any(just.serves(move) for move, _ in self.graph.steps[state]):
+            return any(just.serves(move) for move, _ in allowed)
+        return just.blocked is not None and is_done(self.model, along, just.blocked, tuple)
 
     # --- strategies
 
@@ -239,7 +262,7 @@ class RunGraph:
         game = Game(
             {n: [(number[move], target) for move, target in steps] for n, steps in enumerate(self.graph.steps)},
             {role: frozenset(number[move] for move in moves if self._is_group_move((role,), move)) for role in group},
-            tuple(frozenset(number[move] for move in moves if just(move)) for just in self.justice),
+            tuple(frozenset(number[move] for move in moves if just.serves(move)) for just in self.justice),
         )
 
         def sees(what: Hashable, state: int, move: int | None) -> bool:
@@ -264,7 +287,10 @@ class RunGraph:
     def _progress_states(self, group: tuple[str, ...], through: States, goal: States) -> States:
         """Return where one move that must come, ours or one that justice demands, leads nearer whenever it comes."""
         ours = {move for steps in self.graph.steps for move, _ in steps if self._is_group_move(group, move)}
-        pushes: list[Callable[[Move], bool]] = [*self.justice, *(partial(eq, move) for move in ours)]
+        pushes: list[Callable[[Move], bool]] = [
+            *(just.serves for just in self.justice),
+            *(partial(eq, move) for move in ours),
+        ]
         near = goal
         while True:
             nearer = near

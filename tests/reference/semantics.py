@@ -42,6 +42,10 @@ class Reference:
         self.views: tuple[View, ...] = tuple(sorted(self._closed_views(self.local_views | set(observers))))
         self.parent = {scope.name: scope.parent for scope in model.scopes}
 
+    def observing(self, views: Iterable[View], *, keeps_last_moves: bool) -> Reference:
+        """Return the same meaning with other views kept."""
+        return Reference(self.model, views, keeps_last_moves=keeps_last_moves)
+
     def world(self, state: State) -> World:
         return World(self.model, self.names, self.views, state)
 
@@ -238,11 +242,10 @@ class Reference:
             if not self.model.sync and world.in_flight(message.name):
                 yield from self._receiving(message, state)
         for scope in self.model.scopes:
-            draining = any(world.in_flight(message.name) for message in self._inside(scope.name))
-            if self._is_ending(scope.name, world) and not draining:
+            if self._may_restart(scope.name, world):
                 self._changes = frozenset()
                 yield from ((Move("restart", scope.name), after) for after in self._restarted(scope.name, state))
-        if self.has_deadlines:
+        if self.has_ticks:
             yield Move("tick", ""), self._ticked(state)
 
     def changes(self, state: State, move: Move) -> frozenset[Change]:
@@ -273,7 +276,11 @@ class Reference:
         busy = any(world.in_flight(m.name) for m in self.model.messages if (m.sender, m.receiver) == channel)
         if busy and channel not in self.model.unordered:
             return False
-        if world.in_flight(message.name) or (world.sent[message.name] is not None and not message.repeatable):
+        return not world.in_flight(message.name) and self._is_open_to(message, world)
+
+    def _is_open_to(self, message: Message, world: World) -> bool:
+        """Return whether choice, round and scope allow a message to be sent."""
+        if world.sent[message.name] is not None and not message.repeatable:
             return False
         if any(world.sent[rival] is not None for rival in message.rivals):
             return False
@@ -283,6 +290,18 @@ class Reference:
                 return False
             scope = self.parent[scope]
         return True
+
+    def is_due(self, message: Message, world: World) -> bool:
+        """Return whether a message could be sent now but for a full channel."""
+        if not self._is_open_to(message, world):
+            return False
+        for payload in product(*(parameter.domain for parameter in message.parameters)):
+            own = {parameter.name: value for parameter, value in zip(message.parameters, payload, strict=True)}
+            if self.holds(message.guard, world, message.sender, own):
+                copy = self.world(world.state())
+                if self._assign(message.updates, world, copy, message.sender, own):
+                    return True
+        return False
 
     def _sendings(self, message: Message, payload: tuple[Value, ...], state: State) -> Iterator[tuple[Move, State]]:
         """Yield the sending of this payload, if the guard and the domains of the sender's variables allow it."""
@@ -412,6 +431,11 @@ class Reference:
         observer_state.apply_automatic_rules()
         world.views |= {(name, role): life for name, life in observer_state.lives.items()}
 
+    @property
+    def has_ticks(self) -> bool:
+        """True if time passes."""
+        return self.has_deadlines
+
     @cached_property
     def has_deadlines(self) -> bool:
         timed = any(c.within is not None or c.expires is not None for c in self.model.commitments)
@@ -472,6 +496,11 @@ class Reference:
 
     def _is_ending(self, scope: str, world: World) -> bool:
         return any(m.restarts and m.scope == scope and world.received[m.name] is not None for m in self.model.messages)
+
+    def _may_restart(self, scope: str, world: World) -> bool:
+        """Return whether the scope is ending, and nothing of it is in flight."""
+        draining = any(world.in_flight(message.name) for message in self._inside(scope))
+        return self._is_ending(scope, world) and not draining
 
     def _restarted(self, scope: str, state: State) -> Iterator[State]:
         world = self.world(state)

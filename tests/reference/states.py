@@ -25,6 +25,8 @@ class State(NamedTuple):
     own: tuple[Value, ...]
     env: tuple[Life, ...]
     views: tuple[Life, ...]
+    clocks: tuple[int, ...] = ()
+    """Counted ticks of the timed interpreter, `tests/reference/timed.py`."""
 
 
 class Move(NamedTuple):

@@ -27,7 +27,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -28,7 +28,7 @@ from cplc.engines.interface import Engine, S
 from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.logic.formulas import Enforces, Finally, Formula, Until, subformulas
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 
 _mcmas = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.caching.cache_keys import program_fingerprint
+from cplc.caching.cached_results import program_fingerprint
 from cplc.sweeps.executors import DaskExecutor
 from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
-from cplc.runtime.context import Context, use_context
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Context, ResourceExhausted, use_context
 
 LEVELS = 5
 Assignment = tuple[bool, ...]

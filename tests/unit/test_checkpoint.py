@@ -16,15 +16,21 @@ from hypothesis import strategies as st
 from tests.support.generators.systems import systems
 
 from cplc.caching import checkpoint_file as checkpoints
-from cplc.caching.checkpoint_file import Checkpoint
-from cplc.caching.section_file import SectionFile, Unusable, open_verified, prepare_folder, remove_stale, replace_file
+from cplc.caching.checkpoint_file import (
+    Checkpoint,
+    SectionFile,
+    Unusable,
+    open_verified,
+    prepare_folder,
+    remove_stale,
+    replace_file,
+)
 from cplc.cli import limits
 from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
 from cplc.compilation import CplCompilation, load
 from cplc.logic.expressions import FALSE, TRUE, And, Or, Read
-from cplc.runtime.context import Search
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import Search, TooLarge
 from cplc.source import Source, Span
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
@@ -349,7 +355,7 @@ def test_write_error_does_not_stop_verification(store: Checkpoint, monkeypatch: 
     one = _Search("states one")
     store.register(one.search)
     with monkeypatch.context() as changed:
-        changed.setattr("cplc.caching.section_file.os.fsync", full)
+        changed.setattr("cplc.caching.checkpoint_file.os.fsync", full)
         store.put("a", b"answer")
         assert [store.problem] == ["No space left on device"]
         assert list(store.path.parent.iterdir()) == []

@@ -15,8 +15,16 @@ from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervi
 from cplc.cli.output import Progress, be_quiet, with_progress
 from cplc.compilation import CplCompilation, load
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.runtime.context import Budget, Cancelled, Context, current, use_budget, use_context
-from cplc.runtime.limits import ResourceExhausted, TooLarge
+from cplc.runtime.context import (
+    Budget,
+    Cancelled,
+    Context,
+    ResourceExhausted,
+    TooLarge,
+    current,
+    use_budget,
+    use_context,
+)
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
 

@@ -30,7 +30,7 @@ def run_of(system: System, *names: str) -> Run:
 
 def account(text: str, *names: str, sync: str = "") -> list[str | None]:
     system = compiled(f"protocol P {sync} {{ {text} }}").system
-    return [account_sentence(one) for one in deadline_accounts(system, run_of(system, *names))]
+    return [account_sentence(system, one) for one in deadline_accounts(system, run_of(system, *names))]
 
 
 def test_tick_is_charged_to_the_role_that_could_send() -> None:

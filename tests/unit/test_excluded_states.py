@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cplc.caching.result_codec import decode_result, encode_result
+from cplc.caching.cached_results import decode_result, encode_result
 from cplc.checking.results import Result
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.report.github import commands

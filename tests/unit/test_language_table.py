@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from cplc.ispl.syntax import reserved_words as ispl
+from cplc.ispl.syntax import ast as ispl
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, PREDICATES, VERBS
 from cplc.language.words import (
     AGENT_ITEMS,
@@ -113,7 +113,7 @@ def test_grammar_reserves_the_reserved_words() -> None:
 
 def test_grammar_has_the_words_of_the_table() -> None:
     written = set(re.findall(r"/([a-z]+)\\b/", _GRAMMAR))
-    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type"), "ticks"}
+    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type"), "tick", "ticks"}
     assert written == of_files - {"all"}  # a name for the grammar
     assert words_matched(_rule("Temporal")) == PREFIXES
     assert words_matched(_rule("Until")) | {"therefore"} == set(words_of("infix"))
@@ -145,10 +145,10 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
         words_matched(pattern["match"].partition(r"(?!\s*(->")[0].partition(r"(?=\s+\d")[0])
         for pattern in textmate["keywords"]
     )
-    assert declarations == DECLARATIONS | {"channel"}
+    assert declarations == DECLARATIONS | {"channel", "clock"}
     assert version == {"cpl"}
     assert clauses == CLAUSES
-    assert contextual == (CONTEXTUAL | AGENT_ITEMS) - {"channel", "cpl", "therefore"}
+    assert contextual == (CONTEXTUAL | AGENT_ITEMS) - {"channel", "clock", "cpl", "therefore"}
     assert types == set(words_of("type"))
     assert constants | quantifiers == LITERALS | {"terminal"}
     assert checks == set(CHECKS)
@@ -165,9 +165,9 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
 def test_words_for_other_grammars_are_those_of_the_table(update_golden: bool) -> None:
     """The grammars of Lezer and tree-sitter read `grammar/words.json`."""
     words = {
-        "declarations": sorted(DECLARATIONS | {"channel"}),
+        "declarations": sorted(DECLARATIONS | {"channel", "clock"}),
         "clauses": sorted(CLAUSES),
-        "contextual": sorted(CONTEXTUAL - {"channel", "cpl", "therefore"}),
+        "contextual": sorted(CONTEXTUAL - {"channel", "clock", "cpl", "therefore"}),
         "types": words_of("type"),
         "constants": (*words_of("constant"), "terminal"),
         "quantifiers": words_of("quantifier"),

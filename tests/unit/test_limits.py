@@ -16,8 +16,7 @@ import pytest
 from cplc.cli import limits
 from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import write_file
-from cplc.runtime.context import Cancelled, current
-from cplc.runtime.limits import TooLarge, _container
+from cplc.runtime.context import Cancelled, TooLarge, _container, current
 
 
 def _nothing() -> None:

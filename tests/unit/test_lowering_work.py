@@ -12,7 +12,7 @@ from cplc.compilation import CplCompilation
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle import ObserverState
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge
 from cplc.source import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

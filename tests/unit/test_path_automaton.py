@@ -16,7 +16,7 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits
 from cplc.logic.expressions import TRUE, Read
 from cplc.logic.formulas import Formula
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 P, Q, R, S = (f.Atom(Read(name), name) for name in "pqrs")
 A, B = f.Taken(frozenset({"a"}), "a"), f.Taken(frozenset({"b", "c"}), "b")

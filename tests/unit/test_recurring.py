@@ -13,7 +13,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.on_the_fly import OnTheFlyEngine
 from cplc.export import CannotExport, ExportedFormula, Origin, Request, export
 from cplc.logic.formulas import Regardless
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 
 _MODEL = """

@@ -9,8 +9,7 @@ from dataclasses import replace
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation
 from cplc.report.html import fragment
-from cplc.report.itf import trace
-from cplc.report.json_data import result_data
+from cplc.report.json_data import result_data, trace
 from cplc.report.text import concise, plain, result_text
 from cplc.source import Source
 

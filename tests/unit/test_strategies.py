@@ -15,7 +15,7 @@ from cplc.engines.games.uniform import StrategySearch
 from cplc.report.html import fragment
 from cplc.report.json_data import result_data
 from cplc.report.text import result_text
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.system.trace import Advice, Evidence
 

@@ -14,8 +14,7 @@ from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Atom, Finally, OnPaths
-from cplc.runtime.context import Context, use_context
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Context, ResourceExhausted, use_context
 from cplc.system.model import System, Variable
 
 PAIRS = 20

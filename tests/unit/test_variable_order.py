@@ -30,7 +30,7 @@ from cplc.engines.symbolic.variable_order import (
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom
 from cplc.reductions.cone_of_influence import ConeOfInfluence, project_to_cone
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 
 _PROTOCOLS = Path(__file__).parents[2] / "benchmarks" / "protocols"

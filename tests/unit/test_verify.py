@@ -16,7 +16,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, OnPaths
 from cplc.reductions.components import check_lifting
 from cplc.reductions.problem import LiftingError
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 
 TEXT = """protocol Pairs(n: 1..9 = 3) {

@@ -9,8 +9,7 @@ import pytest
 from cplc import compile
 from cplc.checking.verify import Verifier
 from cplc.compilation import EngineName
-from cplc.runtime.context import Budget, current, use_budget
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Budget, ResourceExhausted, current, use_budget
 
 _MANY = """
 protocol Many {

@@ -15,7 +15,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Const, Equal
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 Claim = tuple[Formula, bool]
 """A state formula and the value it must have."""

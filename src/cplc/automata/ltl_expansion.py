@@ -18,7 +18,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Const
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from cplc.automata.ltl_expansion import Expansion, GbaState, GbaTransition, numbers
 from cplc.logic.formulas import Formula, Taken
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import strongly_connected_components
 
 # --- Simplification of generalised Büchi automata: smaller automata with the same language

@@ -21,7 +21,7 @@ from cplc.reductions.components import Decomposition, IndependentComponents, con
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry
-from cplc.runtime.limits import MemoryFilled, ResourceExhausted
+from cplc.runtime.context import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
 # --- Verdict cache up to symmetry: formulas that a permutation of role instances maps to each other share one verdict

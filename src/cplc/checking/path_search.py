@@ -40,7 +40,7 @@ from cplc.logic.formulas import (
     ctl_core,
 )
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run

@@ -50,7 +50,7 @@ from cplc.logic.formulas import (
 )
 from cplc.reductions.components import lift_run
 from cplc.reductions.problem import LiftingError
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run

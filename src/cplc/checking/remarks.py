@@ -26,7 +26,7 @@ from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommit
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import And, Atom, Formula, Taken, subformulas
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State
 from cplc.system.trace import Evidence
 

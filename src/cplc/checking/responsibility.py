@@ -33,7 +33,7 @@ from cplc.logic.formulas import (
     closes,
 )
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds, interpreter_of
 from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Justice, State, System

@@ -24,7 +24,7 @@ from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
 from cplc.logic.formulas import Enforces, Formula, children, is_propositional
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System, VariableKind
 from cplc.system.trace import Advice, Evidence, Run, Scope, Test

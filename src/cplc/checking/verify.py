@@ -32,7 +32,7 @@ from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import Formula, Globally, OnPaths, Taken
 from cplc.reductions.problem import LiftingError, PerSystem
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Move
 

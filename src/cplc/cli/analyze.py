@@ -12,7 +12,7 @@ import click
 from cplc import __version__
 from cplc.cli import output
 from cplc.cli.command_run import CommandRun
-from cplc.cli.exit_codes import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit, exit_of_results
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_protocol, unknown_name
 from cplc.cli.options import (
@@ -251,8 +251,8 @@ class _AnalyzeReport:
         """The exit code; figures without a threshold may be unknown."""
         every = [*self.findings, *(one for pair in self.pairs for one in (pair.first, pair.second))]
         results = [result for one in every for result in one.results()]
-        is_unexpected = any(result.answer != "unknown" and not result.as_expected for result in results)
-        return self.run.exit_code(unexpected=is_unexpected, unknown=any(one.is_unknown for one in every))
+        is_open = self.run.interrupted is not None or any(one.is_unknown for one in every)
+        return exit_of_results(results, self.run.diagnostics, is_interrupted=is_open)
 
     def finish(self) -> None:
         """Print the document of the format."""

@@ -21,7 +21,7 @@ from cplc.diagnostics.render import diagnostics_data
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
     from cplc.logs.events import Format
-    from cplc.mining.belief_estimation import BeliefEstimates
+    from cplc.mining.observed_choices import BeliefEstimates
 
 
 @click.command(
@@ -78,7 +78,7 @@ def command(
     estimates: BeliefEstimates | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | BeliefEstimates]:
-        from cplc.mining.belief_estimation import estimate_beliefs
+        from cplc.mining.observed_choices import estimate_beliefs
 
         compilation, diagnostics = compile_protocol(file, options)
         yield diagnostics

@@ -74,8 +74,7 @@ class Checkpointing:
 
     def begin(self, system: System) -> tuple[Checkpoint, str | None]:
         """Load the checkpoint of an earlier run and save searches from now on; return the store and a message."""
-        from cplc.caching.checkpoint_file import Checkpoint
-        from cplc.caching.section_file import Unusable
+        from cplc.caching.checkpoint_file import Checkpoint, Unusable
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:

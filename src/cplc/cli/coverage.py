@@ -22,7 +22,7 @@ from cplc.diagnostics.render import diagnostics_data
 if TYPE_CHECKING:
     from cplc.compilation import EngineName
     from cplc.logs.events import Format as LogFormat
-    from cplc.mining.log_coverage import LogCoverage
+    from cplc.mining.observed_choices import LogCoverage
     from cplc.mutation.coverage import Outcome
 
 
@@ -143,7 +143,7 @@ def log_coverage_of(
     coverage: LogCoverage | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
-        from cplc.mining.log_coverage import log_coverage
+        from cplc.mining.observed_choices import log_coverage
 
         compilation, problems = compile_protocol(file, options)
         yield problems

@@ -19,8 +19,7 @@ from typing import TypeVar
 from cplc.cli.signals import TERMINATIONS, handle_signals, ignore_terminations
 from cplc.cli.start_time import began
 from cplc.records import dataclass
-from cplc.runtime.context import Context, use_context
-from cplc.runtime.limits import TooLarge, default_memory
+from cplc.runtime.context import Context, TooLarge, default_memory, use_context
 
 Event = TypeVar("Event")
 

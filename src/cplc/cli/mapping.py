@@ -58,10 +58,10 @@ def command(
     """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
+        from cplc.logs.json_documents import Notion
         from cplc.logs.log_statistics import LogContent, diagnose_unmappable
         from cplc.logs.mapping import LogMapping, vocabulary_of
         from cplc.logs.mapping_inference import propose
-        from cplc.logs.ocel import Notion
         from cplc.logs.reading import records
 
         compilation, diagnostics = compile_protocol(file, options)

@@ -62,7 +62,12 @@ Examples:
     help="Format of the log.  [default: by name and content]",
 )  # fmt: skip
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Monitor this case only. May be repeated.")
-@click.option("--tick", type=period, metavar="TIME", help="Duration of one tick of deadlines: 90s, 1h, 1d.")
+@click.option(
+    "--tick",
+    type=period,
+    metavar="TIME",
+    help="Duration of one tick of deadlines: 90s, 1h, 1d.  [default: of the protocol]",
+)
 @click.option(
     "--until", type=moment, metavar="TIME",
     help="Time at the end of the log: now, or 2026-03-01T12:00:00Z.  [default: time of the newest event]",
@@ -157,8 +162,6 @@ def command(
 def _check(wish: MonitorRequest) -> None:
     if wish.tick is not None and not wish.tick:
         raise click.UsageError("--tick must be longer than zero")
-    if wish.until is not None and wish.tick is None:
-        raise click.UsageError("--until requires --tick, the duration of a tick")
     if wish.follow and len(wish.logs) > 1:
         raise click.UsageError("--follow needs a single log")
     if wish.follow and wish.log_format in ("json", "ocel"):
@@ -203,6 +206,8 @@ def _prepare_monitor(
         monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
     except Invalid as problem:
         raise click.UsageError(str(problem)) from None
+    if wish.until is not None and monitor.tick is None:
+        raise click.UsageError("--until requires a length of a tick: `clock tick = 1 h` in the protocol, or --tick")
     return (monitor, mapping), diagnostics
 
 

@@ -75,7 +75,7 @@ def verify_cached(
 
 def _keys(questions: Sequence[BoundQuestion], reading: Mapping[str, object]) -> list[str] | None:
     """Return the cache key of each question; None if the program cannot be fingerprinted."""
-    from cplc.caching.cache_keys import result_key
+    from cplc.caching.cached_results import result_key
 
     try:
         return [result_key(reading, one.question) for one in questions]
@@ -84,7 +84,7 @@ def _keys(questions: Sequence[BoundQuestion], reading: Mapping[str, object]) -> 
 
 
 def _cached_result(stores: Sequence[ResultStore], key: str, question: BoundQuestion) -> Result | None:
-    from cplc.caching.result_codec import decode_result
+    from cplc.caching.cached_results import decode_result
 
     for store in stores:
         content = store.get(key)
@@ -102,7 +102,7 @@ def _evidence_replays(result: Result) -> bool:
 
 
 def _store_result(stores: Sequence[ResultStore], key: str, question: BoundQuestion, result: Result) -> bool:
-    from cplc.caching.result_codec import encode_result
+    from cplc.caching.cached_results import encode_result
 
     if result.answer == "unknown" or result.reason is not None:
         return False

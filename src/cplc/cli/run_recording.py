@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from cplc.cli import output
+from cplc.language.durations import UNITS, duration_text
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Log:
 
     path: Path
     form: Format
-    tick: int
-    """In nanoseconds."""
+    tick: int | None
+    """In nanoseconds; None for that of the protocol, or an hour."""
     most: int
     _file: IO[bytes] = field(default_factory=BytesIO)
     _waiting: deque[Event] = field(default_factory=deque)
@@ -53,7 +54,12 @@ class Log:
     def begin(self, system: System) -> None:
         from cplc.logs.writing import Recorder
 
-        self._recorder = Recorder(system, self.tick, self.most)
+        if None not in (self.tick, system.tick) and self.tick != system.tick:
+            lengths = duration_text(system.tick or 0), duration_text(self.tick or 0)
+            raise click.UsageError(
+                f"a tick is {lengths[0]} by `clock tick` of the protocol, and {lengths[1]} by --tick"
+            )
+        self._recorder = Recorder(system, self.tick or system.tick or UNITS["h"], self.most)
         self._file = tempfile.TemporaryFile(prefix="cplc-log-")  # noqa: SIM115 - `end` closes it
 
     def told(self, run: int, step: int) -> None:

@@ -115,10 +115,8 @@ Examples:
 @click.option(
     "--tick",
     type=duration,
-    default="1h",
-    show_default=True,
     metavar="TIME",
-    help="Duration of one tick in the log.",
+    help="Duration of one tick in the log.  [default: of the protocol, or 1h]",
 )
 @click.option(
     "--chart",
@@ -143,7 +141,7 @@ def command(
     agent: str | None,
     interactive: bool,
     log: Path | None,
-    tick: float,
+    tick: float | None,
     chart: Path | None,
     limits: Limits,
     form: Form,
@@ -162,7 +160,7 @@ def command(
         seed if seed is not None else randbelow(1_000_000),
         bias or ("beliefs" if agent is not None else "coverage"),
         agent, form,
-        Log(log, log_format(log), max(1, round(tick * 10**9)), steps) if log is not None else None,
+        Log(log, log_format(log), None if tick is None else max(1, round(tick * 10**9)), steps) if log else None,
         "--log" if log is not None else "--chart" if chart is not None else "",
     )  # fmt: skip
     if interactive:
@@ -244,7 +242,7 @@ def _write(result: _SimulationResult) -> None:
         case "json":
             _write_document(result)
         case "itf" if system is not None and result.drawn:
-            from cplc.report.itf import run_trace
+            from cplc.report.json_data import run_trace
             from cplc.report.run_report import ENDINGS
 
             (one, *_) = result.drawn

@@ -19,7 +19,7 @@ from cplc.cli.limits import Interrupted, Limits, interrupt_on_termination
 from cplc.cli.load import STANDARD_INPUT, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
-from cplc.runtime.limits import default_memory
+from cplc.runtime.context import default_memory
 from cplc.sweeps.executors import ClusterError, DaskExecutor, LocalExecutor, executor_for
 from cplc.sweeps.job_grid import MAX_POINTS, RangeError, SweepPlan, check_names, source_texts, sweep_jobs, values
 from cplc.sweeps.job_runner import BeliefError, JobError, parts, probability

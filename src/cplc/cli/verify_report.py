@@ -138,7 +138,7 @@ class VerifyReport:
 
     def write_traces(self, folder: Path) -> None:
         """Write the run of each result that has one."""
-        from cplc.report.itf import trace
+        from cplc.report.json_data import trace
 
         for result in self.verification.results:
             written = trace(result)

@@ -10,7 +10,7 @@ from cplc.compatibility.matching import Match
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
 from cplc.compatibility.visible_behaviour import Behaviour, RoundBehaviour, step_behaviours
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Run

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from cplc.compatibility.visible_behaviour import ON_COURSE, TICK, Behaviour, Event
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import Commitment
 from cplc.system.trace import Move, Run
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol
 from cplc.compatibility.matching import Match
 from cplc.logic.expressions import Value, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler
 from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.interpreter import holds

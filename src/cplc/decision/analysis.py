@@ -19,7 +19,7 @@ from cplc.decision.results import (
 )
 from cplc.decision.total_reward import total_reward_and_benefit
 from cplc.logic.expressions import TRUE, Expr, conj, conjuncts, reads
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold

@@ -43,7 +43,7 @@ from cplc.logic.expressions import (
     substitute,
 )
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import State, System
 from cplc.system.participant import Belief, Event, Participant, Worth

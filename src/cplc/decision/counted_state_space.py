@@ -6,7 +6,7 @@ share a counter; they have none if they satisfy no predicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -39,7 +39,7 @@ from cplc.decision.mdp import (
 from cplc.decision.symmetric_agents import Family, MemberPredicate, SymmetricAgents
 from cplc.logic.expressions import Expr, Value, conjuncts, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, Step, System, Variable
 from cplc.system.participant import Belief, Participant
@@ -203,14 +203,14 @@ class CountedStateSpace:
         """An exclusive upper bound of all words."""
         self._locals = [_FamilyStates(view_of(symmetry, at)) for at in range(len(symmetry.families))]
         if self._locals:
-            self._find_locals()
+            self._assign_counters(*self._find_locals())
         elif self._width > WORD_BITS:
             raise StateTooLarge
 
     # --- local states
 
-    def _find_locals(self) -> None:
-        """Compute an overapproximation of the shared and local states, and assign counters.
+    def _find_locals(self) -> tuple[list[set[int]], set[tuple[int, int]]]:
+        """Return an overapproximation of the local states of each view, and those in which a step is possible.
 
         Invariant of the loop: all combinations in ``expanded`` have their successors in ``shared`` and `local_states`.
         """
@@ -248,6 +248,13 @@ class CountedStateSpace:
                                     at - 1, inside, target & view.local, state, target & self._shared, view.steps[step]
                                 )
                             )
+        return local_states, busy
+
+    def _assign_counters(self, local_states: Sequence[set[int]], busy: Container[tuple[int, int]]) -> None:
+        """Give each local state of a family a digit that counts the members in it.
+
+        Members that are done need none, unless a question is about them; those that answer it alike share one.
+        """
         unit = 1 << self._width
         for at, mine in enumerate(self._locals):
             radix = len(self.symmetry.families[at].members) + 1
@@ -264,16 +271,20 @@ class CountedStateSpace:
                     kinds[kind] = Digit(unit, radix) if counted else None
                     unit *= radix if counted else 1
                 mine.digits[inside] = kinds[kind]
-            after: dict[int, set[int]] = {inside: set() for inside in local_states[at + 1]}
-            for edge in self.outgoing:
-                if edge.family == at and edge.inside != edge.after:
-                    after[edge.inside].add(edge.after)
-            ranks = longest_path_ranks(after)
-            done = max((rank for inside, rank in ranks.items() if inside not in mine.live), default=0)
-            mine.ranks = {inside: rank if inside in mine.live else done for inside, rank in ranks.items()}
+            mine.ranks = self._ranks(at, mine.live, local_states[at + 1])
         if unit > 1 << WORD_BITS:
             raise StateTooLarge
         self.top = unit
+
+    def _ranks(self, family: int, live: Collection[int], local_states: Iterable[int]) -> dict[int, int]:
+        """Return the length of the longest path to each local state; those of members that are done have one rank."""
+        after: dict[int, set[int]] = {inside: set() for inside in local_states}
+        for edge in self.outgoing:
+            if edge.family == family and edge.inside != edge.after:
+                after[edge.inside].add(edge.after)
+        ranks = longest_path_ranks(after)
+        done = max((rank for inside, rank in ranks.items() if inside not in live), default=0)
+        return {inside: rank if inside in live else done for inside, rank in ranks.items()}
 
     def _asked_of(self, family: int) -> list[MemberPredicate]:
         return [one for one in self.symmetry.watched.values() if one.family == family]

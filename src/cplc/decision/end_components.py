@@ -22,7 +22,7 @@ from math import prod
 from cplc.decision.mdp import ActionKind, EventProbability, Mdp
 from cplc.decision.results import Number
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import strongly_connected_components
 
 MAX_EXACT_NODES = 2_000

@@ -20,7 +20,7 @@ from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.mdp import ActionKind, EventProbability
 from cplc.decision.results import Number
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 # --- Vectorised states: arrays of 64-bit words, and functions of few of their bits, computed once per pattern
 

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.interleaved import CompiledStep
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.statespace.transition_relation import initial_states

@@ -27,7 +27,7 @@ from cplc.decision.mdp import ActionKind, Mdp
 from cplc.decision.reachability import OrderedMdp, ValueBounds
 from cplc.decision.results import Number
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 # --- Expected total reward in one strongly connected component (SCC), given the values of its successors
 #

@@ -21,7 +21,7 @@ from cplc.decision.mdp import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoi
 from cplc.decision.results import Bounds, Distribution
 from cplc.logic.expressions import Expr, conj
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Event, Participant

@@ -33,7 +33,7 @@ from cplc.decision.rewards import (
     with_accumulated_reward,
 )
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 if TYPE_CHECKING:
     from cplc.decision.large_components import CountedReward, LayeredComponent

@@ -16,7 +16,7 @@ from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
 from cplc.report.run_report import family
 from cplc.report.step_text import HIDDEN, acting, status_text, value_text, variable_text
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.statespace.packing import Packing

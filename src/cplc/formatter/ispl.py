@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from cplc.formatter.formatter import BYTE_ORDER_MARK, Formatted, line_end
 from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.ast import COLONS, OPERATORS, SECTIONS
 from cplc.ispl.syntax.parser import parse
-from cplc.ispl.syntax.reserved_words import COLONS, OPERATORS, SECTIONS
 from cplc.records import dataclass
 from cplc.source import Source
 

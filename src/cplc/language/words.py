@@ -38,7 +38,7 @@ _PARTIES = "i -> j or c"
 
 # fmt: off
 WORDS: Final = (
-    # Declarations: reserved, but for `cpl` (before a number) and `channel` (before two roles).
+    # Declarations: reserved, but for `cpl` (before a number), `channel` (before two roles) and `clock`.
     Word("cpl", "declaration", "The version of the language that the file is written in, before everything else.",
          f"cpl {VERSION}"),
     Word("import", "declaration", "Makes what another file declares available.",
@@ -56,6 +56,8 @@ WORDS: Final = (
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
     Word("channel", "declaration", "Lets any number of messages be under way from one role to another, in no order.",
          "channel Sender -> Receiver unordered"),
+    Word("clock", "declaration", "The length of a tick, in deadlines written in units and in logs.",
+         "clock tick = 1 h"),
     Word("for", "declaration", "Declares a family of everything inside.",
          "for c in Family { … }` or `for i in 1..n { … }"),
     Word("use", "declaration", "Composes another protocol in: its roles are bound to ours.",
@@ -224,8 +226,8 @@ def words_of(*kinds: Kind) -> tuple[str, ...]:
 WORD: Final = {word.name: word for word in WORDS}
 AGENT_ITEMS: Final = frozenset(words_of("agent item"))
 CLAUSES: Final = frozenset(words_of("clause"))
-DECLARATIONS: Final = frozenset(words_of("declaration")) - {"cpl", "channel"}
-"""Words that always begin a declaration; `channel` only before two roles, `cpl` only before a number."""
+DECLARATIONS: Final = frozenset(words_of("declaration")) - {"cpl", "channel", "clock"}
+"""Words that always begin a declaration; the others only before two roles (`channel`), a number (`cpl`) or `tick`."""
 RESERVED: Final = DECLARATIONS | CLAUSES
 FORMS: Final = {word.name: word.form for word in WORDS if word.form} | {
     "message": "Sender -> Receiver : name(p: 0..3) after … means …"
@@ -243,7 +245,7 @@ PATH_OPERATORS: Final = frozenset("XFGYOH") | frozenset(words_of("infix"))
 """Operators of path formulas, without path quantifiers."""
 OPERATOR_WORDS: Final = frozenset(words_of("prefix", "infix"))
 """Operators that are words, none of them reserved."""
-CONTEXTUAL: Final = frozenset((*words_of("contextual", "agent item"), "channel", "cpl", "therefore"))
+CONTEXTUAL: Final = frozenset((*words_of("contextual", "agent item"), "channel", "clock", "cpl", "therefore"))
 """Words with a meaning in one context; elsewhere they may be names."""
 
 MODALITIES: Final = words_of("modality")

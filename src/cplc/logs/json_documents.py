@@ -1,15 +1,17 @@
-"""JSON documents of any size, element by element."""
+"""Readers of JSON documents of any size, element by element; OCEL 2.0, where objects of one type are the cases."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 import ijson
 
-from cplc.logs.events import DEEPEST, LONGEST, TOO_DEEP, Garbage, Record, Stream
+from cplc.logs.events import CHUNK, DEEPEST, LONGEST, TOO_DEEP, Garbage, Record, Stream
+from cplc.records import dataclass
 
 _PIECE: Final = 1 << 12
 _DIGITS: Final = 18
@@ -157,3 +159,176 @@ def _said(error: Exception) -> str:
     message = error.args[0] if error.args else ""
     text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return next(iter(text.splitlines()), "").strip() or type(error).__name__
+
+
+# --- OCEL 2.0 in JSON: object-centric events, where objects of one type are the cases
+
+
+Opening = Callable[[], Stream]
+"""Opens the log again: objects may come after the events that refer to them."""
+
+OBJECT: Final = "object:"
+"""Begins the name of a field with the objects of a type that an event is about."""
+
+_MOST_TYPES: Final = 12
+_MAX_TYPES: Final = 10_000
+MAX_HELD: Final = 512 << 20
+"""Bytes that the names of objects may take, which are held while the events are read."""
+_OVERHEAD: Final = 200
+"""Bytes that a name takes besides its characters."""
+_MOST_CASES: Final = 1 << 20
+"""An event is about no more cases than these: positions of events are so far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notion:
+    """The case notion: objects of a type, or those with a relation qualifier."""
+
+    type: str | None = None
+    qualifier: str | None = None
+    types: frozenset[str] = frozenset()
+    """Types of objects whose names are needed as well."""
+
+
+def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Iterator[Record | Garbage]:
+    """Yield a record for each event and each case that it belongs to.
+
+    The field ``object:T`` has the related objects of type ``T``, and ``qualifier:Q`` those with this qualifier.
+    """
+    types = frozenset[str]()
+    of: dict[str, str] = {}
+    held = 0
+    declared_types: list[str] = []
+    if notion.qualifier is None or notion.types:
+        declared_types, problem = _types(opening, name)
+        if problem is not None:
+            yield problem
+            return
+        kind = notion.type
+        if kind is None and notion.qualifier is None:
+            kind = (
+                declared_types[0]
+                if len(declared_types) == 1
+                else next((one for one in declared_types if one.lower() == "case"), None)
+            )
+            if kind is None:
+                yield Garbage(name, _which(declared_types))
+                return
+        if kind is not None and kind not in declared_types:
+            yield Garbage(name, f"there are no objects of type `{kind}`; {_which(declared_types)}")
+            return
+        types = notion.types | ({kind} if kind is not None else frozenset())
+        for one in items(opening(), "objects.item", name):
+            if isinstance(one, Garbage):
+                yield one
+                break
+            if isinstance(one, dict) and isinstance(one.get("type"), str) and one["type"] in types:
+                identity = _name(one.get("id"))
+                held += _OVERHEAD + len(identity)
+                if held > MAX_HELD:
+                    yield Garbage(
+                        name, f"the names of its objects take more than {MAX_HELD >> 20} MiB", exceeds_limit=True
+                    )
+                    return
+                of[identity] = str(one["type"])
+        notion = Notion(kind, notion.qualifier, notion.types)
+    number, is_about_cases = 0, start > 0
+    for number, one in enumerate(items(opening(), "events.item", name), 1):
+        if (number + 1) * _MOST_CASES <= start:
+            continue
+        for record in _records(one, f"{name}:event {number}", number * _MOST_CASES, notion, of):
+            is_about_cases = True
+            if record.offset > start:
+                yield record
+    if not number and not _has_array(opening(), "events"):
+        yield Garbage(name, "this is no OCEL 2.0: it has no list of `events`")
+    if number and not is_about_cases:
+        yield Garbage(name, f"no event is about {_case_of(notion)}; {_which(declared_types)}")
+
+
+def _case_of(notion: Notion) -> str:
+    kind = "an object" if notion.type is None else f"an object of type `{notion.type}`"
+    return kind if notion.qualifier is None else f"{kind} as `{notion.qualifier}`"
+
+
+def _has_array(stream: Stream, name: str) -> bool:
+    """Tell whether the document has an array of this name: one without elements is a log in which nothing happened."""
+    parse_events: list[tuple[str, str, object]] = ijson.sendable_list()
+    reader = ijson.parse_coro(parse_events)
+    while chunk := stream.read(CHUNK):
+        try:
+            reader.send(chunk)
+        except (ijson.JSONError, ValueError, ArithmeticError, RecursionError, StopIteration):
+            return False
+        if any((prefix, event) == (name, "start_array") for prefix, event, _ in parse_events):
+            return True
+        parse_events.clear()
+    return False
+
+
+def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
+    """Yield the records of an event, each with a position of its own, so that reading can resume between them."""
+    if isinstance(one, Garbage):
+        yield Garbage(place, one.reason, offset, one.exceeds_limit)
+        return
+    if not isinstance(one, dict) or not isinstance(one.get("type"), str):
+        yield Garbage(place, "this is no event of OCEL: it has no type", offset)
+        return
+    fields: dict[str, object] = {}
+    try:
+        for attribute in _dicts(one.get("attributes")):
+            fields[_name(attribute.get("name"))] = plain(attribute.get("value"))
+        one = {key: plain(one.get(key)) for key in ("id", "type", "time", "relationships")}
+    except RecursionError:
+        yield Garbage(place, TOO_DEEP, offset, exceeds_limit=True)
+        return
+    fields |= {"id": one.get("id"), "type": one["type"], "time": one.get("time")}
+    cases: dict[str, None] = {}
+    related: dict[str, list[str]] = {}
+    for relation in _dicts(one.get("relationships")):
+        identity, qualifier = _name(relation.get("objectId")), relation.get("qualifier")
+        kind = of.get(identity)
+        if notion.type in (None, kind) and notion.qualifier in (None, qualifier):
+            cases[identity] = None
+        if kind is not None:
+            related.setdefault(f"{OBJECT}{kind}", []).append(identity)
+        if isinstance(qualifier, str):
+            related.setdefault(f"qualifier:{qualifier}", []).append(identity)
+    fields |= related
+    for number, case in enumerate(islice(cases, _MOST_CASES)):
+        yield Record(place, offset + number, {**fields, "case": case})
+
+
+def _name(value: object) -> str:
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _dicts(value: object) -> Iterable[dict[str, Any]]:
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+
+
+def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
+    """Return the declared object types, or why this is not OCEL 2.0."""
+    declared_types: list[str] = []
+    for one in items(opening(), "objectTypes.item", name):
+        if isinstance(one, Garbage):
+            return declared_types, None if declared_types else one
+        if isinstance(one, dict) and isinstance(one.get("name"), str):
+            declared_types.append(one["name"])
+            if len(declared_types) > _MAX_TYPES:
+                return declared_types, Garbage(
+                    name, f"it declares more than {_MAX_TYPES:,} types of objects", exceeds_limit=True
+                )
+    if declared_types:
+        return declared_types, None
+    first = opening().read(CHUNK)
+    if b'"ocel:' in first:
+        return declared_types, Garbage(name, "this is OCEL 1.0; convert it to 2.0, for example with PM4Py")
+    return declared_types, Garbage(name, "this is no OCEL 2.0: it declares no types of objects")
+
+
+def _which(declared_types: list[str]) -> str:
+    named = ", ".join(f"`{one}`" for one in declared_types[:_MOST_TYPES]) + (
+        " …" if len(declared_types) > _MOST_TYPES else ""
+    )
+    return f"`case_type` in a mapping says objects of which type are the cases: {named}"

@@ -12,9 +12,9 @@ from operator import itemgetter
 from typing import Final, Literal
 
 from cplc.logic.expressions import Value
-from cplc.logs.csv_tables import Dialect
 from cplc.logs.events import MAX_NAME, Event, Garbage, Record, field_value
-from cplc.logs.ocel import Notion
+from cplc.logs.json_documents import Notion
+from cplc.logs.lines import Dialect
 from cplc.logs.timestamps import clock
 from cplc.records import dataclass
 from cplc.system.model import System

@@ -10,10 +10,9 @@ from typing import Final, cast, get_args
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_MAPPING
-from cplc.logs.csv_tables import Dialect
-from cplc.logs.lines import is_encoding
+from cplc.logs.json_documents import OBJECT, Notion
+from cplc.logs.lines import Dialect, is_encoding
 from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping, Vocabulary, family_of
-from cplc.logs.ocel import OBJECT, Notion
 from cplc.logs.timestamps import UNITS, zone
 from cplc.records import dataclass
 from cplc.source import Source, Span

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NoReturn, get_args
 
-from cplc.logs.csv_tables import csv_records
 from cplc.logs.events import (
     CHUNK,
     DEEPEST,
@@ -30,11 +29,10 @@ from cplc.logs.events import (
     is_usable,
     stop,
 )
-from cplc.logs.json_documents import array_records, plain
-from cplc.logs.lines import Begun, Line, lines, text_of, text_stream
+from cplc.logs.json_documents import array_records, ocel_records, plain
+from cplc.logs.lines import Begun, Line, csv_records, lines, text_of, text_stream
 from cplc.logs.log_statistics import LogContent, Trial
 from cplc.logs.mapping import LogMapping, Translator
-from cplc.logs.ocel import ocel_records
 from cplc.logs.xes import xes_records
 
 # --- JSON lines: an object on each

@@ -17,7 +17,7 @@ from cplc.lowering.lifecycle import Change
 from cplc.lowering.lower import lifecycles_and_variables
 from cplc.lowering.steps import StepBuilder
 from cplc.lowering.term_text import action_text
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.system.model import Justice, Step, System

@@ -92,6 +92,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         justice=tuple(_justice(steps)),
         fairness=tuple(condition(one.condition, interpretation) for one in model.fairness),
         hazards=hazards,
+        tick=model.tick,
         claims=tuple(
             Claim(
                 claim.name,

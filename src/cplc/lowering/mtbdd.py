@@ -13,7 +13,7 @@ from typing import Final, NewType
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge
 
 Diagram = NewType("Diagram", int)
 """The root node of a function from states before the step to values."""

@@ -15,7 +15,7 @@ from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
 from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
 from cplc.records import dataclass
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge
 from cplc.semantics.model import Assignment, CheckedModel, Message
 from cplc.semantics.terms import Value
 from cplc.source import Span

@@ -6,8 +6,14 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from cplc.control_characters import printable
-from cplc.mining.belief_estimation import VARIABLE, BeliefEstimates, EstimatedBelief
-from cplc.mining.log_coverage import LogCoverage, MessageCoverage, PromiseCoverage
+from cplc.mining.observed_choices import (
+    VARIABLE,
+    BeliefEstimates,
+    EstimatedBelief,
+    LogCoverage,
+    MessageCoverage,
+    PromiseCoverage,
+)
 from cplc.report.json_data import Data
 from cplc.report.text import Style, plain
 

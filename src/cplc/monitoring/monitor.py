@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.language.durations import duration_text
 from cplc.logs.events import Event, Garbage
 from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
@@ -21,7 +22,7 @@ from cplc.monitoring.rejection_explanation import expected, reason
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
 from cplc.monitoring.state_tracker import States, StateTracker, StepSequence
 from cplc.monitoring.status import Allowed, CommitmentReport, allowed, commitment_reports
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.semantics.terms import ages_in, speaks_of_ticks
 from cplc.simulation.run_statistics import ON_COURSE
 from cplc.system.model import System
@@ -73,11 +74,14 @@ class Monitor:
         if skew < timedelta(0):
             raise Invalid("the tolerated clock skew must not be negative")
         self._model: CheckedModel = protocol.model
+        tick = _length_of_tick(self._model, tick)
+        self.tick = tick
+        """The length of a tick: the given one, or that of the protocol."""
         self._clock: Clock = clock_for(protocol, tick)
         self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            raise Invalid(f"{what} counts ticks, which cannot be derived from times: omit the length of a tick")
+            raise Invalid(f"{what} counts ticks, which cannot be derived from times: give no length of a tick")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
@@ -447,6 +451,16 @@ class Monitor:
     def _identity(self) -> tuple[System, str]:
         """Fingerprint that must be equal for a monitor to resume from a snapshot."""
         return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
+
+
+def _length_of_tick(model: CheckedModel, given: timedelta | None) -> timedelta | None:
+    """Return the length of a tick, which the protocol may declare; raise `Invalid` where the two differ."""
+    if model.tick is None:
+        return given
+    if given is not None and _nanoseconds(given) != model.tick:
+        lengths = duration_text(_nanoseconds(given)), duration_text(model.tick)
+        raise Invalid(f"a tick is {lengths[1]} by `clock tick` of {model.name}, and {lengths[0]} by --tick")
+    return timedelta(microseconds=model.tick // 1000)
 
 
 def counting_ticks(model: CheckedModel) -> str | None:

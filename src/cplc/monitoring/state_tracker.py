@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar
 from cplc.logic.expressions import Expr, reads
 from cplc.lowering.variable_names import clock_variable, remaining_variable
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.commitments import argument_of, standing_of, standing_text

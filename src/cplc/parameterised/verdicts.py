@@ -22,8 +22,7 @@ from cplc.parameterised.cutoff import cutoff
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.view_abstraction import ViewAbstractionProofs
 from cplc.records import dataclass
-from cplc.runtime.context import Budget, use_budget
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Budget, ResourceExhausted, use_budget
 from cplc.semantics.data_independence import NotUniform
 
 DEFAULT_WORK = 1_000_000

@@ -76,8 +76,7 @@ from cplc.reductions.symmetry import (
     formula_key,
     renamed_formula,
 )
-from cplc.runtime.context import current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted, current
 from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 

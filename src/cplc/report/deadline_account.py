@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import And, Expr, Ite, Not, Or, reads
 from cplc.records import dataclass
-from cplc.report.step_text import counted, joined
+from cplc.report.step_text import counted, joined, ticks_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Commitment, Message, State, Step, System
 from cplc.system.trace import Run
@@ -174,12 +174,12 @@ def _reason(
     return "impossible", message.name, message.sender
 
 
-def account_sentence(account: DeadlineAccount) -> str | None:
+def account_sentence(system: System, account: DeadlineAccount) -> str | None:
     """Return the account as a sentence; None if the deadline waited for no message."""
     if not account.awaited:
         return None
     clauses = [_clause(one) for one in account.awaited]
-    limit = counted(account.ticks, "tick")
+    limit = ticks_text(system, account.ticks)
     return f"{'; '.join(clauses)}; the deadline of {account.commitment} is {limit}."
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
-from cplc.report.step_text import counted, joined, shortened, step_text
+from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
 from cplc.report.strategy_text import no_return_sentence
 from cplc.report.trace_narration import has_trace, narrate
 from cplc.system.model import System
@@ -79,7 +79,7 @@ def deadline_sentences(result: Result) -> Iterator[str]:
     for account in accounts_of(result):
         first.setdefault(account.commitment, account)
     for account in list(first.values())[:_MAX_VIOLATIONS]:
-        if (sentence := account_sentence(account)) is not None:
+        if (sentence := account_sentence(result.system, account)) is not None:
             yield sentence
 
 
@@ -121,7 +121,7 @@ def violation_text(system: System, violation: Violation) -> str:
         return f"{what}: it can no longer be so"
     if f"{system.commitment[violation.name].variable}.within" in system.variable:
         return f"{what}: its deadline ran out"
-    return f"{what}: its deadline of {counted(within or 0, 'tick')} ran out"
+    return f"{what}: its deadline of {ticks_text(system, within)} ran out"
 
 
 def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:

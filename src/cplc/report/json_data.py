@@ -1,4 +1,4 @@
-"""Results as data, for JSON. The format has a version (`format_version` of the document): fields are only added."""
+"""Results as data, for JSON and ITF. The JSON format has a version (`format_version`): fields are only added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from cplc.checking.responsibility import Violation
 from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
+from cplc.control_characters import json_text
 from cplc.diagnostics.render import place_data
+from cplc.logic.expressions import Value
 from cplc.report.deadline_account import DeadlineAccount, account_sentence
 from cplc.report.failure_explanation import accounts_of, blame_sentences, unkept_of, violation_text, violations_of
 from cplc.report.step_text import changes, step_text
@@ -19,6 +21,7 @@ from cplc.system.trace import Evidence, Move, Run
 
 if TYPE_CHECKING:
     from cplc.checking.commitment_remarks import UnkeptPromises
+
 
 Data = dict[str, object]
 
@@ -52,7 +55,7 @@ def result_data(result: Result) -> Data:
         "notes": list(result.notes),
         "remarks": [_remark(remark) for remark in result.remarks],
         "violations": [_violation(result.system, one) for one in violations_of(result)],
-        "deadlines": [_deadline(one) for one in accounts_of(result)],
+        "deadlines": [_deadline(result.system, one) for one in accounts_of(result)],
         "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
@@ -132,7 +135,7 @@ def _avoidance(avoided: Avoidance | None) -> Data | None:
     }
 
 
-def _deadline(account: DeadlineAccount) -> Data:
+def _deadline(system: System, account: DeadlineAccount) -> Data:
     return {
         "commitment": account.commitment,
         "clause": account.clause,
@@ -151,7 +154,7 @@ def _deadline(account: DeadlineAccount) -> Data:
             }
             for one in account.awaited
         ],
-        "text": account_sentence(account),
+        "text": account_sentence(system, account),
     }
 
 
@@ -231,3 +234,47 @@ def _step(system: System, before: State, move: Move) -> Data:
         **described,
         "place": place_data(step.span),
     }
+
+
+# --- Runs in the Informal Trace Format of Apalache, which other tools read and show
+#
+# The format is described at https://apalache-mc.org/docs/adr/015adr-trace.html.
+
+
+def trace(result: Result) -> str | None:
+    """Return the run that the result shows, if it has one."""
+    if result.evidence is None or not has_trace(result.evidence):
+        return None
+    run = narrate(result.system, result.evidence).run
+    return run_trace(result.system, run, f"{result.question.name}: {result.question.text}", result.answer)
+
+
+def run_trace(system: System, run: Run, description: str, status: str) -> str:
+    """Return any run with its description."""
+    taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
+    if system.is_synchronous:
+        taken = [", ".join(move.actions) for move in run.moves]
+    states = run.states if run.loop is None else run.states[:-1]
+    document: dict[str, object] = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "description": description,
+            "status": status,
+            "steps": [name or "idle" for name in taken],
+        },
+        "vars": [variable.name for variable in system.variables],
+        "states": [{"#meta": {"index": index}, **_state(state)} for index, state in enumerate(states)],
+    }
+    if run.loop is not None:
+        document["loop"] = run.loop
+    return json_text(document, 1) + "\n"
+
+
+def _state(state: State) -> dict[str, object]:
+    return {name: _value(value) for name, value in state.items()}
+
+
+def _value(value: Value) -> object:
+    """Whole numbers are objects: readers differ in how large a number they take."""
+    return {"#bigint": str(value)} if isinstance(value, int) and not isinstance(value, bool) else value

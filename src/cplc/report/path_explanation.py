@@ -7,36 +7,9 @@ from itertools import islice
 from typing import assert_never
 
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic import formulas as f
 from cplc.logic.commitments import OFFERED
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Bound,
-    CtlOperator,
-    Derived,
-    Finally,
-    Formula,
-    Globally,
-    Historically,
-    Iff,
-    Implies,
-    KnownFrom,
-    Next,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Release,
-    Shorthand,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    WeakUntil,
-    core,
-    has_past_operators,
-    is_state_formula,
-)
+from cplc.logic.formulas import Formula
 from cplc.system.printer import formula_text, quoted
 
 Mark = tuple[int, str]
@@ -46,13 +19,13 @@ MAX_MARKS = 12
 
 def claim_text(formula: Formula, holds: bool) -> str:
     """Return a short text of the claim that a formula holds or fails."""
-    if isinstance(formula, Not):
+    if isinstance(formula, f.Not):
         return claim_text(formula.operand, not holds)
-    if isinstance(formula, Implies) and not holds:
+    if isinstance(formula, f.Implies) and not holds:
         return f"{claim_text(formula.left, True)}, {claim_text(formula.right, False)}"
-    if isinstance(formula, And if holds else Or) and formula.operands:
+    if isinstance(formula, f.And if holds else f.Or) and formula.operands:
         return ", ".join(claim_text(operand, holds) for operand in formula.operands)
-    if isinstance(formula, KnownFrom) and isinstance(formula.operand, Implies):
+    if isinstance(formula, f.KnownFrom) and isinstance(formula.operand, f.Implies):
         content = formula.operand.right
         if OFFERED in formula.observer:
             whose = formula.observer.partition(OFFERED)[0]
@@ -68,12 +41,12 @@ Claim = tuple[Formula, bool]
 
 def decisive_operands(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
     """Return the operands that decide a Boolean combination in a state; one if one is enough."""
-    if isinstance(formula, Not):
+    if isinstance(formula, f.Not):
         return decisive_operands(facts, formula.operand, not holds, position)
-    if isinstance(formula, And | Or):
+    if isinstance(formula, f.And | f.Or):
         claims: list[Claim] = [(operand, holds) for operand in formula.operands]
-        together = holds == isinstance(formula, And)
-    elif isinstance(formula, Implies):
+        together = holds == isinstance(formula, f.And)
+    elif isinstance(formula, f.Implies):
         claims, together = [(formula.left, not holds), (formula.right, holds)], not holds
     else:
         return [(formula, holds)]
@@ -97,73 +70,73 @@ class _PathExplanation:
 
     def marks(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
         """Yield marks that explain the value of the formula at the position."""
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             yield from self._in_state(formula, value, at)
             return
         match formula:
-            case Not(operand):
+            case f.Not(operand):
                 yield from self.marks(operand, not value, at)
-            case And(operands) | Or(operands) if value == isinstance(formula, And):
+            case f.And(operands) | f.Or(operands) if value == isinstance(formula, f.And):
                 for operand in operands:
                     yield from self.marks(operand, value, at)
-            case And(operands) | Or(operands):
+            case f.And(operands) | f.Or(operands):
                 yield from self._one_of([(operand, value) for operand in operands], at)
-            case Implies(left, right) if value:
+            case f.Implies(left, right) if value:
                 yield from self._one_of([(left, False), (right, True)], at)
-            case Iff(left, right):
+            case f.Iff(left, right):
                 for side in (left, right):
                     yield from self.marks(side, self.facts.truth(side, at) is True, at)
-            case Taken() | Shorthand():
+            case f.Taken() | f.Shorthand():
                 yield at, f"the next step is {'' if value else 'not '}{quoted(formula)}"
-            case Next(operand):
+            case f.Next(operand):
                 yield from self._after(operand, value, at)
-            case Finally(operand, bound) | Globally(operand, bound):
-                if isinstance(formula, Finally) is value:
+            case f.Finally(operand, bound) | f.Globally(operand, bound):
+                if isinstance(formula, f.Finally) is value:
                     yield from self._some_time(operand, value, at)
                 else:
                     yield from self._never(operand, value, at, bound)
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 yield from self._waiting(left, right, value, at, bound)
-            case WeakUntil(left, right, None):
+            case f.WeakUntil(left, right, None):
                 yield from self._waiting(left, right, value, at, None)
-            case Release(left, right, bound):
+            case f.Release(left, right, bound):
                 # The dual of until: `left R right` is `!(!left U !right)`.
-                yield from self._waiting(Not(left), Not(right), not value, at, bound)
-            case Previous(operand):
+                yield from self._waiting(f.Not(left), f.Not(right), not value, at, bound)
+            case f.Previous(operand):
                 yield from self.marks(operand, value, at - 1) if at else [(at, "nothing was before")]
-            case Once(operand) | Historically(operand):
-                if isinstance(formula, Once) is value:
+            case f.Once(operand) | f.Historically(operand):
+                if isinstance(formula, f.Once) is value:
                     yield from self._once(operand, value, at)
                 else:
                     yield at, f"so far {_claim(operand, value)}"
-            case Since(left, right):
+            case f.Since(left, right):
                 yield from self._since(left, right, value, at)
-            case Derived():
+            case f.Derived():
                 yield from self.marks(formula.definition, value, at)
-            case Atom() | StateOperator():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
 
     def _in_state(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
         for part, holds in decisive_operands(self.facts, formula, value, at):
-            if not (isinstance(part, And | Or) and not part.operands):
+            if not (isinstance(part, f.And | f.Or) and not part.operands):
                 yield at, claim_text(part, holds)
 
     def _one_of(self, claims: list[tuple[Formula, bool]], at: int) -> Iterator[Mark]:
         true = [(part, value) for part, value in claims if self.facts.truth(part, at) is value]
-        for part, value in sorted(true, key=lambda claim: not is_state_formula(claim[0]))[:1]:
+        for part, value in sorted(true, key=lambda claim: not f.is_state_formula(claim[0]))[:1]:
             yield from self.marks(part, value, at)
 
     def _after(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         if at + 1 < len(self.facts.states) - (self.loop is not None):
             yield from self.marks(operand, value, at + 1)
-        elif self.loop is not None and not has_past_operators(operand):
+        elif self.loop is not None and not f.has_past_operators(operand):
             yield from self.marks(operand, value, self.loop)
 
     # --- from here on
 
-    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
+    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: f.Bound | None) -> Iterator[Mark]:
         arrival = self.facts.first(right, True, at)
         if value:
             yield from self._never(left, True, at, bound) if arrival is None else self.marks(right, True, arrival)
@@ -177,12 +150,12 @@ class _PathExplanation:
 
     def _some_time(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
         where = self.facts.first(operand, value, at)
-        if where is None or (where < at and has_past_operators(operand)):
+        if where is None or (where < at and f.has_past_operators(operand)):
             yield at, f"later on {claim_text(operand, value)}"
         else:
             yield from self.marks(operand, value, where)
 
-    def _never(self, operand: Formula, value: bool, at: int, bound: Bound | None) -> Iterator[Mark]:
+    def _never(self, operand: Formula, value: bool, at: int, bound: f.Bound | None) -> Iterator[Mark]:
         """Yield marks for a value that the formula has from here on."""
         again = _recurring(operand, value) if bound is None else None
         if again is not None:
@@ -190,7 +163,7 @@ class _PathExplanation:
             yield from self.marks(operand, value, max(at, self.loop or 0))
             return
         yield at, f"from here on {_duration(bound)}{_claim(operand, value)}"
-        if bound is None and isinstance(core(operand), CtlOperator):
+        if bound is None and isinstance(f.core(operand), f.CtlOperator):
             yield from self.marks(operand, value, max(at, self.loop or 0))
 
     # --- up to here
@@ -213,7 +186,7 @@ class _PathExplanation:
         return next((position for position in places if self.facts.truth(formula, position) is value), None)
 
 
-def _duration(bound: Bound | None) -> str:
+def _duration(bound: f.Bound | None) -> str:
     if bound is None:
         return ""
     unit = "step" if bound.ticks is None else "tick"
@@ -224,18 +197,18 @@ def _duration(bound: Bound | None) -> str:
 
 def _claim(formula: Formula, holds: bool) -> str:
     """Return the text of a value that the formula always has."""
-    while isinstance(formula, Not):
+    while isinstance(formula, f.Not):
         formula, holds = formula.operand, not holds
-    if isinstance(formula, Atom | Taken | Shorthand) or not is_state_formula(formula):
+    if isinstance(formula, f.Atom | f.Taken | f.Shorthand) or not f.is_state_formula(formula):
         return f"{'always' if holds else 'never'} {quoted(formula)}"
     return f"always {claim_text(formula, holds)}" if holds else f"never {quoted(formula)}"
 
 
 def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:
     """Return the claim that holds infinitely often if the formula always has the value."""
-    if isinstance(formula, Not):
+    if isinstance(formula, f.Not):
         return _recurring(formula.operand, not value)
-    if isinstance(formula, Finally if value else Globally) and formula.bound is None:
+    if isinstance(formula, f.Finally if value else f.Globally) and formula.bound is None:
         return formula.operand, value
     return None
 

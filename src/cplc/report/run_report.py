@@ -9,7 +9,16 @@ from typing import Final
 from cplc.control_characters import printable
 from cplc.report.json_data import Data, run_data
 from cplc.report.run_charts import lives_of
-from cplc.report.step_text import HIDDEN, changes, life_lines, status_text, step_text, value_text, variable_text
+from cplc.report.step_text import (
+    HIDDEN,
+    changes,
+    life_lines,
+    status_text,
+    step_text,
+    ticks_text,
+    value_text,
+    variable_text,
+)
 from cplc.report.text import Style, plain, run_lines
 from cplc.report.trace_narration import Narration
 from cplc.simulation.interactive_session import Choice
@@ -263,8 +272,7 @@ def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
 def _clock(system: System, one: Commitment, state: State) -> str:
     clause, limit = ("within", one.within) if state[one.variable] == "active" else ("expires", one.expires)
     if (remaining := f"{one.variable}.{clause}") in system.variable:
-        left = int(state[remaining])
-        return f" ({left} tick{'' if left == 1 else 's'} left)"
+        return f" ({ticks_text(system, int(state[remaining]))} left)"
     clock = next((v for v in system.variables if v.kind == "clock" and v.about == one.name and v.owner == "Env"), None)
     if clock is None or limit is None:
         return ""

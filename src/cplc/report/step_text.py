@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.control_characters import printable
+from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic.expressions import Value
 from cplc.source import Span
@@ -67,7 +68,7 @@ def step_text(system: System, before: State, move: Move) -> str:
         case "restart":
             return f"{step.event} starts a new round"
         case "tick":
-            return "time passes"
+            return f"time passes ({duration_text(system.tick)})" if system.tick else "time passes"
 
 
 def _received(system: System, step: Step, after: State) -> str:
@@ -217,7 +218,7 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
         case "clock" if variable.owner == "Env" and step.kind == "tick" and new:
             return f"{variable.about}: {_ticks(system, variable.about, new, after)}"
         case "remaining" if variable.name.startswith(f"{variable.about}.") and new:
-            return f"{variable.about}: {counted(int(new), 'tick')} left"
+            return f"{variable.about}: {ticks_text(system, int(new))} left"
         case "copy" if step.kind != "restart" and not new:
             return f"resets {variable.about}" if variable.owner == step.actor else ""
         case _:
@@ -303,6 +304,12 @@ def shortened(text: str) -> str:
 
 def joined(names: Sequence[str], word: str) -> str:
     return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def ticks_text(system: System, number: int) -> str:
+    """Return a number of ticks, with their length if the protocol declares that of a tick."""
+    text = counted(number, "tick")
+    return f"{text} ({duration_text(number * system.tick)})" if system.tick and number else text
 
 
 def counted(number: int, noun: str) -> str:

@@ -7,23 +7,9 @@ from typing import assert_never
 
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic import formulas as f
 from cplc.logic.commitments import SociallyCommits, all_keeping_paths_satisfy, some_path_keeps
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    CtlPath,
-    Derived,
-    Formula,
-    KnownFrom,
-    Next,
-    OnPaths,
-    Release,
-    Until,
-    WeakUntil,
-    ctl_core,
-    ctl_path,
-    subformulas,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
@@ -89,7 +75,7 @@ def decisive(system: System, evidence: Evidence) -> list[tuple[Formula, bool]]:
 def _social_commitments(formula: Formula) -> dict[Formula, str]:
     """Return the texts for the path formulas that social commitments in the formula expand to."""
     texts: dict[Formula, str] = {}
-    for social in (part for part in subformulas(formula) if isinstance(part, SociallyCommits)):
+    for social in (part for part in f.subformulas(formula) if isinstance(part, SociallyCommits)):
         debtor, _, creditor = social.pair.partition(" -> ")
         texts[some_path_keeps(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
         texts[all_keeping_paths_satisfy(social)] = (
@@ -102,11 +88,11 @@ def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -
     """Return the marks at the first state of the run, the last, and the decisive ones between."""
     formula = evidence.formula
     first = (0, written.get(formula) or claim_text(formula, evidence.holds))
-    if isinstance(formula, KnownFrom):  # the commitment that it is part of has been named
+    if isinstance(formula, f.KnownFrom):  # the commitment that it is part of has been named
         return []
-    if not isinstance(formula, OnPaths) or evidence.exhaustive:
+    if not isinstance(formula, f.OnPaths) or evidence.exhaustive:
         return [first]
-    simple, facts = ctl_path(formula), ThreeValuedRun.of(system, evidence)
+    simple, facts = f.ctl_path(formula), ThreeValuedRun.of(system, evidence)
     if simple is None:
         return [first, *explanation_marks(facts, formula.path, evidence.holds)]
     if evidence.run.loop is not None or not evidence.run.moves:
@@ -117,22 +103,22 @@ def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -
     return [first, (last, ", ".join(claim_text(*claim) for claim in claims))] if claims else [first]
 
 
-def _arrival(path: CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
+def _arrival(path: f.CtlPath, holds: bool) -> tuple[tuple[Formula, bool], ...]:
     """Return the claims at the end of a finite run for the path."""
     match path:
-        case Next(operand):
+        case f.Next(operand):
             return ((operand, holds),)
-        case Until(_, right) if holds:
+        case f.Until(_, right) if holds:
             return ((right, True),)
-        case Until(left, right):
-            return () if left == VALID else ((left, False), (right, False))
-        case Release(left, right) if holds:
-            return () if left == UNSATISFIABLE else ((left, True), (right, True))
-        case Release(_, right):
+        case f.Until(left, right):
+            return () if left == f.VALID else ((left, False), (right, False))
+        case f.Release(left, right) if holds:
+            return () if left == f.UNSATISFIABLE else ((left, True), (right, True))
+        case f.Release(_, right):
             return ((right, False),)
-        case WeakUntil(left, right, None):
+        case f.WeakUntil(left, right, None):
             return ((right, True),) if holds else ((left, False), (right, False))
-        case Derived():
-            return _arrival(ctl_core(path), holds)
+        case f.Derived():
+            return _arrival(f.ctl_core(path), holds)
         case _:
             assert_never(path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from math import gcd
 from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
+from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
@@ -181,6 +183,8 @@ class ExpressionChecker:
         match expr:
             case ast.Literal_(value):
                 return resolved.LiteralTree(value), BOOL if isinstance(value, bool) else INT
+            case ast.Duration():
+                return self._ticks_of(expr, scope), INT
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
@@ -221,6 +225,24 @@ class ExpressionChecker:
                 return self._modalities.does(expr, scope)
             case ast.Strategic():
                 return self._modalities.strategic(expr, scope)
+
+    def _ticks_of(self, duration: ast.Duration, scope: Scope) -> resolved.Tree:
+        """Return the number of ticks of a duration, which must be a multiple of the tick of the protocol."""
+        length = nanoseconds(duration.text) or 0
+        tick = None if scope.signature is None else tick_length(scope.signature.node)
+        if tick is None:
+            message = f"`{duration.text}` is no number of ticks: the protocol does not say how long a tick is"
+            self._error(rules.BAD_DEADLINE, duration.span, message, Note("declare it, as in `clock tick = 1 h`"))
+        elif length % tick:
+            shorter = duration_text(gcd(length, tick))
+            message = f"`{duration.text}` is no multiple of a tick, which is {duration_text(tick)}"
+            below, above = (duration_text(length // tick * tick + more) for more in (0, tick))
+            nearest = f"`{below}` or `{above}`" if length > tick else f"`{above}`"
+            hint = Note(f"write {nearest}, or a shorter tick: `clock tick = {shorter}`")
+            self._error(rules.BAD_DEADLINE, duration.span, message, hint)
+        else:
+            return resolved.LiteralTree(length // tick)
+        return resolved.LiteralTree(1)
 
     def _not_here(self, span: Span, purpose: Purpose, *hints: Note) -> Typed:
         if purpose is Purpose.CONSTANT:
@@ -531,3 +553,9 @@ def _flattened(expr: ast.Junction) -> list[ast.Expr]:
         else:
             operands.append(top)
     return operands
+
+
+def tick_length(protocol: ast.Protocol) -> int | None:
+    """Return the nanoseconds of a tick that a protocol declares; None without a valid declaration."""
+    lengths = (nanoseconds(one.length.text) for one in protocol.declarations if isinstance(one, ast.Clock))
+    return next(lengths, None) or None

@@ -14,6 +14,7 @@ from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.deadlines import DeadlineInstantiator
+from cplc.semantics.expressions import tick_length
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
 from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
 from cplc.semantics.instantiate_terms import Resolver, Watch, where
@@ -87,6 +88,7 @@ class ClauseInstantiator:
             claims=claims,
             participants=participants,
             thresholds=thresholds,
+            tick=tick_length(node),
             left_out=len(self._table.left_out),
         )
 

@@ -295,6 +295,8 @@ class CheckedModel:
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
+    tick: int | None = None
+    """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0
     """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
 

@@ -443,7 +443,7 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return (path,)
         case ast.Ref(segments):
             return tuple(index for segment in segments for index in segment.indices)
-        case ast.Literal_() | ast.View() | ast.Does():
+        case ast.Literal_() | ast.Duration() | ast.View() | ast.Does():
             return ()
 
 

@@ -8,11 +8,12 @@ from typing import Final, get_args
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
-from cplc.semantics.expressions import ExpressionChecker, Purpose
+from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.model import Aspect
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
@@ -75,6 +76,8 @@ class TemplateBuilder:
                                 yield body
                 case ast.Choice():
                     yield from self._choice(declaration, scope)
+                case ast.Clock():
+                    self._clock(declaration, scope)
                 case ast.Channel():
                     yield from self._channel(declaration, scope)
                 case ast.Property():
@@ -269,6 +272,28 @@ class TemplateBuilder:
         elif len(members) == len(instances):
             yield resolved.Choice(members, choice.span)
 
+    def _clock(self, clock: ast.Clock, scope: Scope) -> None:
+        """Report a length of a tick that is zero, given twice or declared in a loop."""
+        declarations = () if scope.signature is None else scope.signature.node.declarations
+        first = next((one for one in declarations if isinstance(one, ast.Clock)), None)
+        if first is None or scope.chain:
+            self._problems.report(rules.BAD_TICK, clock.span, "The length of a tick stands outside of `for`")
+        elif first is not clock:
+            note = Note("the first is here", first.span)
+            self._problems.report(rules.BAD_TICK, clock.span, "The length of a tick is given twice", note)
+        elif not nanoseconds(clock.length.text):
+            self._problems.report(rules.BAD_TICK, clock.length.span, "A tick is longer than zero")
+
+    def _check_tick_of(self, part: resolved.PartSymbol, scope: Scope) -> None:
+        """Report a part with another length of a tick."""
+        own = None if scope.signature is None else tick_length(scope.signature.node)
+        tick = tick_length(part.signature.node)
+        if tick is not None and tick != own:
+            message = f"A tick of `{part.signature.name}` is {duration_text(tick)}"
+            message += ", and has no length here" if own is None else f", and {duration_text(own)} here"
+            hint = Note(f"declare the same: `clock tick = {duration_text(tick)}`")
+            self._problems.report(rules.BAD_TICK, part.node.protocol.span, message, hint)
+
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
         sender = self._expression_checker.names.roles(channel.sender, scope)
         receiver = self._expression_checker.names.roles(channel.receiver, scope)
@@ -278,6 +303,7 @@ class TemplateBuilder:
     # --- used protocols -------------------------------------------------------------------------
 
     def _part(self, part: resolved.PartSymbol, scope: Scope) -> resolved.Part:
+        self._check_tick_of(part, scope)
         roles: list[tuple[resolved.RoleSymbol, resolved.RoleTree | resolved.AllOf, ast.Argument]] = []
         values: list[tuple[resolved.ParameterSymbol, resolved.Tree, ast.Argument]] = []
         inside = part.signature

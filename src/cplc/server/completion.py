@@ -363,7 +363,7 @@ class _Place:
         top = ("protocol", "import", "define")
         if not self.at.block and self.compiled.file.version is None and self._is_first():
             yield CompletionItem(f"cpl {VERSION}", kind=_Kinds.Keyword, detail=meaning("cpl"))
-        words = top if not self.at.block else sorted((DECLARATIONS | {"channel"}) - {"protocol", "import"})
+        words = top if not self.at.block else sorted((DECLARATIONS | {"channel", "clock"}) - {"protocol", "import"})
         yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
 
     def _is_first(self) -> bool:

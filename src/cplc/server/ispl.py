@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from lsprotocol.types import DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Location, SymbolKind
 
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import ENVIRONMENT
+from cplc.ispl.syntax.ast import ENVIRONMENT
 from cplc.records import dataclass
 from cplc.semantics.symbol_index import children, walk
 from cplc.server.compiled_document import CompiledIspl

@@ -20,35 +20,12 @@ from cplc.checking.ltl_progression import (
 )
 from cplc.checking.replay import some_fair_run
 from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Value
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Bound,
-    CtlOperator,
-    Derived,
-    Finally,
-    Formula,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    Release,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-    core,
-    mentions_past,
-    polarities,
-    with_children,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler, draw_initial_state
 from cplc.simulation.rng import RandomSource
 from cplc.statespace.interleaved import InterleavedRelation
@@ -276,24 +253,24 @@ class RunVerdicts:
     def _truth(self, formula: Formula, assuming: frozenset[str], run: Run) -> bool | None:
         """Return the value in the first state, or None if the run does not decide it."""
         match formula:
-            case Atom():
+            case f.Atom():
                 return self._holds(formula, assuming, run.start)
-            case Not(operand):
+            case f.Not(operand):
                 return _not(self._truth(operand, assuming, run))
-            case And(operands):
+            case f.And(operands):
                 return _all(self._truth(operand, assuming, run) for operand in operands)
-            case OnPaths("A", path, along):
+            case f.OnPaths("A", path, along):
                 return False if self._refutes(path, along, assuming, run) else None
-            case OnPaths(_, path, along):
-                return True if self._refutes(Not(path), along, assuming, run) else None
-            case Or() | Implies() | Iff():
+            case f.OnPaths(_, path, along):
+                return True if self._refutes(f.Not(path), along, assuming, run) else None
+            case f.Or() | f.Implies() | f.Iff():
                 return self._truth(formula.definition, assuming, run)
-            case PathOperator() | StateOperator() | Derived():
+            case f.PathOperator() | f.StateOperator() | f.Derived():
                 return None
             case _:
                 assert_never(formula)
 
-    def _refutes(self, path: Formula, along: Taken | None, assuming: frozenset[str], run: Run) -> bool:
+    def _refutes(self, path: Formula, along: f.Taken | None, assuming: frozenset[str], run: Run) -> bool:
         """Tell whether the run has fair continuations, none of which satisfies the path formula."""
         names = [None if move.step is None else self._system.steps[move.step].name for move in run.moves]
         if along is not None and any(name is not None and name not in along.steps for name in names):
@@ -309,7 +286,7 @@ class RunVerdicts:
         )
         if rest in (VALID, UNSATISFIABLE):
             return rest == UNSATISFIABLE
-        return not self._holds(OnPaths("E", Finally(rest, Bound(0)), along), assuming, last)
+        return not self._holds(f.OnPaths("E", f.Finally(rest, f.Bound(0)), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
         variables = self._slices.components_of(formula)
@@ -326,25 +303,25 @@ def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
     ``A (p -> A F q)`` is refuted by a run on which q does not follow p, and not by one that could only have gone so.
     """
     match path:
-        case Not(operand):
+        case f.Not(operand):
             return negation(_without_universal(operand, positive=not positive))
-        case And(operands):
+        case f.And(operands):
             return conjunction(_without_universal(operand, positive=positive) for operand in operands)
-        case Or(operands):
+        case f.Or(operands):
             return disjunction(_without_universal(operand, positive=positive) for operand in operands)
-        case Implies(left, right):
-            return _without_universal(Or((Not(left), right)), positive=positive)
-        case OnPaths(quantifier, inner, along):
-            if along is None and (quantifier == "A") == positive and not mentions_past(inner):
+        case f.Implies(left, right):
+            return _without_universal(f.Or((f.Not(left), right)), positive=positive)
+        case f.OnPaths(quantifier, inner, along):
+            if along is None and (quantifier == "A") == positive and not f.mentions_past(inner):
                 return _without_universal(inner, positive=positive)
             return path
-        case Next() | Until() | Release():
-            return with_children(path, tuple(_without_universal(one, positive=positive) for one in children(path)))
-        case Derived():
-            if isinstance(core(path), CtlOperator) and all(polarities(path)):
+        case f.Next() | f.Until() | f.Release():
+            return f.with_children(path, tuple(_without_universal(one, positive=positive) for one in f.children(path)))
+        case f.Derived():
+            if isinstance(f.core(path), f.CtlOperator) and all(f.polarities(path)):
                 return path.with_parts(tuple(_without_universal(one, positive=positive) for one in path.parts))
             return path
-        case Atom() | PathOperator() | StateOperator():
+        case f.Atom() | f.PathOperator() | f.StateOperator():
             return path
         case _:
             assert_never(path)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import Expr, Value, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.rng import RandomSource
 from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
 from cplc.statespace.interleaved import InterleavedRelation

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from cplc.records import dataclass
-from cplc.runtime.context import Buffer, Search, current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import Buffer, ResourceExhausted, Search, current
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 

@@ -8,8 +8,7 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
-from cplc.runtime.context import current
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge, current
 from cplc.system.model import State, System
 
 T = TypeVar("T")

@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from cplc.records import dataclass
-from cplc.runtime.context import ExplorationProgress, current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ExplorationProgress, ResourceExhausted, current
 from cplc.statespace.graph_checkpoint import finish_search, resume_search
 from cplc.statespace.packing import Packing, StateIndex
 from cplc.statespace.transition_relation import SuccessorTable, TransitionRelation, transition_relation

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from cplc.logic.expressions import Read, reads
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing
 from cplc.statespace.transition_relation import SuccessorTable, Transition, TransitionRelation
 from cplc.system.model import System

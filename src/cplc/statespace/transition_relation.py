@@ -13,7 +13,7 @@ from itertools import islice, product
 from math import prod
 from typing import Protocol
 
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import System
 from cplc.system.satisfying_assignments import independent_groups, satisfying_assignments

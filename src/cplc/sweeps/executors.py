@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, cast
 
-from cplc.caching.cache_keys import program_fingerprint
+from cplc.caching.cached_results import program_fingerprint
 from cplc.records import dataclass
 from cplc.sweeps.job_runner import JobSubjects
 from cplc.sweeps.jobs import Job, JobLimits, JobResult, ResultRow, unknown

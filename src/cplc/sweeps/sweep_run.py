@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
-from cplc.caching.cache_keys import program_fingerprint
+from cplc.caching.cached_results import program_fingerprint
 from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
 from cplc.sweeps.job_grid import SweepPlan

@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import IO, Literal
 
-from cplc.runtime.limits import TooLarge
+from cplc.runtime.context import TooLarge
 from cplc.sweeps.jobs import Job
 
 Kind = Literal["begun", "told", "wrong", "stopped", "ended"]

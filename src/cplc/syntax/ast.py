@@ -12,7 +12,7 @@ from typing import Literal
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.ast_expressions import *
-from cplc.syntax.ast_expressions import Domain, Expr, Joining, Name, Range, Ref
+from cplc.syntax.ast_expressions import Domain, Duration, Expr, Joining, Name, Range, Ref
 
 
 def _span() -> Span:
@@ -197,6 +197,14 @@ class Claim:
     addressee: Ref
     content: Expr
     doc: str | None = field(default=None, compare=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """``clock tick = 1 h``: the length of a tick, in the model and in logs."""
+
+    length: Duration
     span: Span = _span()
 
 
@@ -398,7 +406,7 @@ class Analyze:
 
 Obligation = Commitment | Claim
 Declaration = (
-    Role | Message | Choice | Fact | Obligation | Channel | For | Use | Define | Property | Check | Fairness
+    Role | Message | Choice | Fact | Obligation | Channel | Clock | For | Use | Define | Property | Check | Fairness
     | Agent | Analyze
 )  # fmt: skip
 

@@ -23,6 +23,7 @@ __all__ = [
     "Call",
     "Does",
     "Domain",
+    "Duration",
     "Expr",
     "Joining",
     "Junction",
@@ -225,9 +226,17 @@ class Strategic:
     span: Span = _span()
 
 
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """``36 h`` or ``PT36H``: a number of ticks by their length; in deadlines alone."""
+
+    text: str
+    span: Span = _span()
+
+
 Expr = (
-    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Conditional | Knowledge
-    | Does | Strategic
+    Literal_ | Duration | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Conditional
+    | Knowledge | Does | Strategic
 )  # fmt: skip
 
 

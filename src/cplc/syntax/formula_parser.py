@@ -171,7 +171,7 @@ def _terminals_text(expected: set[str]) -> str:
 def children(expression: ast.Expr) -> Iterator[ast.Expr]:
     """Yield the expressions directly below one."""
     match expression:
-        case ast.Literal_():
+        case ast.Literal_() | ast.Duration():
             pass
         case ast.Ref(segments):
             for segment in segments:

@@ -49,8 +49,8 @@ def _level(expression: ast.Expr) -> int:
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
         case (
-            ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional() | ast.Knowledge()
-            | ast.Does()
+            ast.Literal_() | ast.Duration() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
+            | ast.Knowledge() | ast.Does()
         ):  # fmt: skip
             return _ATOM
 
@@ -62,6 +62,8 @@ def _plain(expression: ast.Expr) -> str:
             return str(value).lower()
         case ast.Literal_(value):
             return str(value)
+        case ast.Duration(text):
+            return text
         case ast.Ref((ast.Segment(name, ()),)) if name.text in PREFIXES:
             return f"({name.text})"
         case ast.Ref():
@@ -211,6 +213,8 @@ def _declaration(tree: ast.Declaration) -> list[str]:
         case ast.Claim(name, maker, addressee, content, doc=doc):
             parties = f"{reference(maker)}, {reference(addressee)}"
             return [*_doc(doc), f"claim {name.text} = claim({parties}, {_argument(content)})"]
+        case ast.Clock(length):
+            return [f"clock tick = {formula(length)}"]
         case ast.Channel(sender, receiver):
             return [f"channel {reference(sender)} -> {reference(receiver)} unordered"]
         case ast.Use(protocol, arguments, alias, conditions, doc=doc):

@@ -158,6 +158,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
     if token.text == "cpl" and after.text[:1].isdigit() and not layout.brackets:
         return "cpl"
+    if token.text == "clock" and after.text == "tick" and not layout.brackets:
+        return "clock"
     if token.text in DECLARATIONS:
         if token.text == "claim" and after.text == "(":
             return ""

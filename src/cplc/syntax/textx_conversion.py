@@ -101,6 +101,8 @@ class Conversion:
                 maker, addressee = self.reference(node.maker), self.reference(node.addressee)
                 content = self.expression(node.content)
                 return ast.Claim(self.name(node.name), maker, addressee, content, self._doc(span), span=span)
+            case "Clock":
+                return ast.Clock(self._duration(node.length), span=span)
             case "Channel":
                 return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
             case "For":
@@ -330,7 +332,12 @@ class Conversion:
     def _text(self, node: Any) -> str:
         return self.excerpt.text[node._tx_position : node._tx_position_end]
 
+    def _duration(self, node: Any) -> ast.Duration:
+        return ast.Duration(" ".join(self._text(node).split()), span=self.span(node))
+
     def expression(self, node: Any) -> ast.Expr:
+        if type(node).__name__ == "Duration":
+            return self._duration(node)
         span = self.span(node)
         result, problems = read(self.scan.source, self._text(node), span.start)
         self.problems.extend(problems)

@@ -234,6 +234,8 @@ class System:
     players: tuple[Player, ...] = ()
     start: Expr = TRUE
     """Condition on the initial states, besides the initial values of variables."""
+    tick: int | None = None
+    """Nanoseconds of a tick, if the protocol declares them; for reports alone."""
     recurring: tuple[Regardless, ...] = ()
     """Fairness conditions that are no state conditions; in synchronous systems alone."""
 

@@ -47,7 +47,7 @@ from cplc.logic.formulas import (
     ctl_path,
     dual,
 )
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
 from cplc.statespace.state_graph import StateGraph, explore

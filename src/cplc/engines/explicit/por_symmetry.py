@@ -27,8 +27,7 @@ from cplc.reductions.symmetry import (
     families,
     with_adjacent_instances,
 )
-from cplc.runtime.context import ExplorationProgress, current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ExplorationProgress, ResourceExhausted, current
 from cplc.statespace.interleaved import SAMPLE_STATES, InterleavedRelation
 from cplc.statespace.packing import Packing, StateIndex
 from cplc.statespace.state_graph import StateGraph, explore

@@ -19,7 +19,7 @@ from cplc.engines.interface import S
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas
 from cplc.reductions.components import IndependentComponents
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 
 V = TypeVar("V")

@@ -21,7 +21,7 @@ from cplc.engines.games.synchronous import Goal, PermittedActions, RoundGame
 from cplc.engines.interface import S
 from cplc.logic.expressions import Const, Read, Value, conj, equal
 from cplc.logic.formulas import Next
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 
 V = TypeVar("V")

@@ -47,7 +47,7 @@ from cplc.logic.formulas import (
     is_propositional,
 )
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import SearchTree
 
 Test = Callable[[int], bool]

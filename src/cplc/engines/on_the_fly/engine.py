@@ -40,7 +40,7 @@ from cplc.logic.formulas import (
     subformulas,
 )
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 

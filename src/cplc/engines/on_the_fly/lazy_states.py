@@ -12,8 +12,7 @@ from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals
 from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
-from cplc.runtime.context import StoredStates, current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted, StoredStates, current
 from cplc.statespace.graph_algorithms import SearchTree
 from cplc.statespace.packing import MemoTable
 from cplc.statespace.synchronous import SynchronousRelation, agreeing

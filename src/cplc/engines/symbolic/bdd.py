@@ -15,8 +15,7 @@ from importlib import import_module
 from time import sleep
 from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
 
-from cplc.runtime.context import current
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted, current
 
 if TYPE_CHECKING:
     from oxidd.bcdd import BCDDFunction, BCDDSubstitution

@@ -28,7 +28,7 @@ from cplc.logic.expressions import (
     arithmetic,
     reads,
 )
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 
 Cases = dict[Value, Node]

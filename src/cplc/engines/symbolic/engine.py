@@ -32,7 +32,7 @@ from cplc.engines.symbolic.variable_order import Options, Representation, repres
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import Formula
-from cplc.runtime.limits import MemoryFilled, ResourceExhausted
+from cplc.runtime.context import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
 P = ParamSpec("P")

@@ -34,18 +34,8 @@ from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.engines.symbolic.tableau import Tableau
-from cplc.logic.formulas import (
-    Finally,
-    Formula,
-    Globally,
-    Next,
-    Not,
-    Release,
-    Taken,
-    Until,
-    has_past_operators,
-    is_state_formula,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.logic.nnf import conjunction, conjuncts, disjuncts, to_nnf, until
 from cplc.records import dataclass
 
@@ -64,20 +54,20 @@ class _ConjunctsByShape:
 
     state_formulas: list[Formula] = field(default_factory=list)
     """State formulas."""
-    taken: list[Taken] = field(default_factory=list)
-    not_taken: list[Taken] = field(default_factory=list)
-    nexts: list[Next] = field(default_factory=list)
-    eventualities: list[Until | Finally] = field(default_factory=list)
+    taken: list[f.Taken] = field(default_factory=list)
+    not_taken: list[f.Taken] = field(default_factory=list)
+    nexts: list[f.Next] = field(default_factory=list)
+    eventualities: list[f.Until | f.Finally] = field(default_factory=list)
     """``F`` and ``U`` with a state formula to the left."""
-    invariants: list[Globally] = field(default_factory=list)
+    invariants: list[f.Globally] = field(default_factory=list)
     """``G`` of state formulas."""
-    bounded_invariants: list[Globally] = field(default_factory=list)
+    bounded_invariants: list[f.Globally] = field(default_factory=list)
     """``G<=k`` of state formulas."""
-    timed: list[Until | Finally | Globally | Release] = field(default_factory=list)
+    timed: list[f.Until | f.Finally | f.Globally | f.Release] = field(default_factory=list)
     """Operators over state formulas that range over ticks, or whose window opens later."""
-    persistence: list[Finally] = field(default_factory=list)
+    persistence: list[f.Finally] = field(default_factory=list)
     """``F G`` of state formulas."""
-    recurrence: list[Globally] = field(default_factory=list)
+    recurrence: list[f.Globally] = field(default_factory=list)
     """``G F`` of state formulas or steps."""
     tableau_only: list[Formula] = field(default_factory=list)
 
@@ -119,7 +109,7 @@ class ExistsPath:
 
     def failing(self, path: Formula) -> Node:
         """Return where some run violates the path formula."""
-        return self._of(to_nnf(Not(path)))
+        return self._of(to_nnf(f.Not(path)))
 
     def satisfying_by_tableau(self, path: Formula) -> Node:
         """Return the same by the tableau alone."""
@@ -150,7 +140,7 @@ class ExistsPath:
         # The first state decides a state formula: E (p & f) = p & E f.
         if by_shape.state_formulas:
             here = reduce(and_, map(self._holds, by_shape.state_formulas))
-            return here & self._of(*(part for part in parts if not is_state_formula(part)))
+            return here & self._of(*(part for part in parts if not f.is_state_formula(part)))
         if (
             self._fixpoints.idles
             and by_shape.bounded_invariants
@@ -178,7 +168,7 @@ class ExistsPath:
 
     def _one_step(self, parts: _ConjunctsByShape) -> Node:
         """Unfold one step. Every eventuality is met now or remains; each recursive call has one operator less."""
-        fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.nexts, *parts.lasting]
+        fixed = [*parts.taken, *map(f.Not, parts.not_taken), *parts.nexts, *parts.lasting]
         states = self._encoding.false
         through = self._invariant(parts)
         # E (p U f & g) = E (f & g), or p holds now and p U f remains at the next state.
@@ -189,7 +179,7 @@ class ExistsPath:
         goal = self._of(*(part.operand for part in parts.nexts), *parts.eventualities, *parts.lasting)
         return states | (through & self._preimage(goal, parts.taken, parts.not_taken))
 
-    def _preimage(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
+    def _preimage(self, goal: Node, taken: Iterable[f.Taken], not_taken: Iterable[f.Taken]) -> Node:
         """Return where one of the steps, or idling if no step is required, leads to the goal."""
         steps, idle = self._allowed, self._fixpoints.idles
         for one in taken:
@@ -199,7 +189,7 @@ class ExistsPath:
         before = self._fixpoints.preimage(goal, sorted(steps))
         return before | goal if idle else before
 
-    def _steps(self, taken: Taken) -> frozenset[int]:
+    def _steps(self, taken: f.Taken) -> frozenset[int]:
         return frozenset(self._numbers[name] for name in taken.steps if name in self._numbers)
 
     def _meet_eventualities(self, parts: _ConjunctsByShape) -> Node:
@@ -218,7 +208,7 @@ class ExistsPath:
 
     # --- windows of ticks
 
-    def _timed(self, part: Until | Finally | Globally | Release, parts: _ConjunctsByShape) -> Node:
+    def _timed(self, part: f.Until | f.Finally | f.Globally | f.Release, parts: _ConjunctsByShape) -> Node:
         """Return where a fair run satisfies the operator and the lasting conjuncts, one layer for each tick or step.
 
         A layer has the states with the same number of ticks left. Within it only other steps are taken, to states that
@@ -226,26 +216,26 @@ class ExistsPath:
         """
         assert part.bound is not None
         bound, ticks, anywhere = part.bound, part.bound.ticks, self._invariant(parts)
-        right = part.right if isinstance(part, Until | Release) else part.operand
+        right = part.right if isinstance(part, f.Until | f.Release) else part.operand
         width = bound.high - bound.low
         nothing = self._encoding.false
-        if isinstance(part, Until | Finally):
+        if isinstance(part, f.Until | f.Finally):
             through = anywhere & self._until_left(part)
             reaching = self._layers(through, self._of(right, *parts.lasting), nothing, ticks, width + 1)
             return self._layers(through, nothing, reaching, ticks, bound.low)
-        still = () if ticks is None else (Globally(Not(ticks)),)
+        still = () if ticks is None else (f.Globally(f.Not(ticks)),)
         keep = anywhere & self._holds(right)
-        released = self._of(part.left, *parts.lasting) if isinstance(part, Release) else nothing
+        released = self._of(part.left, *parts.lasting) if isinstance(part, f.Release) else nothing
         enough, anyhow = keep & released, released
         if ticks is not None and self._may_stop(ticks):
-            enough = enough | self._of(Globally(right), *still, *parts.lasting)
+            enough = enough | self._of(f.Globally(right), *still, *parts.lasting)
             anyhow = anyhow | self._of(*still, *parts.lasting)
         after = self._of(*parts.lasting)
         staying = self._layers(keep, enough, keep & after if ticks is None else after, ticks, ticks is not None)
         staying = self._layers(keep, enough, staying, ticks, width)
         return self._layers(anywhere, anyhow, staying, ticks, bound.low)
 
-    def _may_stop(self, ticks: Taken) -> bool:
+    def _may_stop(self, ticks: f.Taken) -> bool:
         """Return whether some fair run may take these steps finitely often; false if justice surely forbids it.
 
         Ticks that are always enabled, with a justice constraint of their own, are taken again and again.
@@ -258,7 +248,7 @@ class ExistsPath:
                     return False
         return True
 
-    def _layers(self, through: Node, goal: Node, states: Node, ticks: Taken | None, number: int) -> Node:
+    def _layers(self, through: Node, goal: Node, states: Node, ticks: f.Taken | None, number: int) -> Node:
         """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
         by_ticks = () if ticks is None else (ticks,)
         other_steps = None if ticks is None else self._without(self._allowed & self._steps(ticks))
@@ -281,8 +271,8 @@ class ExistsPath:
     def _invariant(self, parts: _ConjunctsByShape) -> Node:
         return reduce(and_, (self._holds(part.operand) for part in parts.invariants), self._encoding.true)
 
-    def _until_left(self, promise: Until | Finally) -> Node:
-        return self._holds(promise.left) if isinstance(promise, Until) else self._encoding.true
+    def _until_left(self, promise: f.Until | f.Finally) -> Node:
+        return self._holds(promise.left) if isinstance(promise, f.Until) else self._encoding.true
 
     def _lasting(self, parts: _ConjunctsByShape) -> Node:
         if not parts.lasting:
@@ -292,16 +282,16 @@ class ExistsPath:
             return self._fair_runs.within(keep, self._assuming)
         cycle = keep
         for part in parts.persistence:
-            assert isinstance(part.operand, Globally)
+            assert isinstance(part.operand, f.Globally)
             cycle = cycle & self._holds(part.operand.operand)
         # E (G p & F G q & G F r): a path within p leads to a fair run within p & q that satisfies r again and again.
         fair = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.recurrence)))
         return self._fixpoints.backward(fair, keep) if parts.persistence else fair
 
-    def _demand(self, part: Globally) -> Demand:
-        assert isinstance(part.operand, Finally)
+    def _demand(self, part: f.Globally) -> Demand:
+        assert isinstance(part.operand, f.Finally)
         recurring = part.operand.operand
-        return self._steps(recurring) & self._allowed if isinstance(recurring, Taken) else self._holds(recurring)
+        return self._steps(recurring) & self._allowed if isinstance(recurring, f.Taken) else self._holds(recurring)
 
     # --- what is left
 
@@ -321,64 +311,64 @@ class ExistsPath:
 def _alternatives(part: Formula) -> tuple[Formula, ...]:
     """Return the disjuncts; ``p R q`` is ``G q | q U (p & q)``."""
     if (
-        isinstance(part, Release)
+        isinstance(part, f.Release)
         and part.bound is None
-        and is_state_formula(part.right)
-        and not has_past_operators(part.left)
+        and f.is_state_formula(part.right)
+        and not f.has_past_operators(part.left)
     ):
-        return Globally(part.right), *disjuncts(until(part.right, conjunction((part.right, part.left)), None))
+        return f.Globally(part.right), *disjuncts(until(part.right, conjunction((part.right, part.left)), None))
     return disjuncts(part)
 
 
-def _eventuality(promise: Until | Finally) -> Formula:
-    return promise.right if isinstance(promise, Until) else promise.operand
+def _eventuality(promise: f.Until | f.Finally) -> Formula:
+    return promise.right if isinstance(promise, f.Until) else promise.operand
 
 
 def _by_shape(parts: Parts) -> _ConjunctsByShape:
     by_shape = _ConjunctsByShape()
     for part in parts:
-        if is_state_formula(part):
+        if f.is_state_formula(part):
             by_shape.state_formulas.append(part)
-        elif has_past_operators(part):
+        elif f.has_past_operators(part):
             by_shape.tableau_only.append(part)
-        elif isinstance(part, Taken):
+        elif isinstance(part, f.Taken):
             by_shape.taken.append(part)
-        elif isinstance(part, Not) and isinstance(part.operand, Taken):
+        elif isinstance(part, f.Not) and isinstance(part.operand, f.Taken):
             by_shape.not_taken.append(part.operand)
-        elif isinstance(part, Next):
+        elif isinstance(part, f.Next):
             by_shape.nexts.append(part)
-        elif isinstance(part, Until | Finally | Globally | Release) and _is_timed(part):
+        elif isinstance(part, f.Until | f.Finally | f.Globally | f.Release) and _is_timed(part):
             by_shape.timed.append(part)
-        elif isinstance(part, Until) and is_state_formula(part.left):
+        elif isinstance(part, f.Until) and f.is_state_formula(part.left):
             by_shape.eventualities.append(part)
-        elif isinstance(part, Finally):
-            always = part.operand if part.bound is None and isinstance(part.operand, Globally) else None
-            lasts = always is not None and always.bound is None and is_state_formula(always.operand)
+        elif isinstance(part, f.Finally):
+            always = part.operand if part.bound is None and isinstance(part.operand, f.Globally) else None
+            lasts = always is not None and always.bound is None and f.is_state_formula(always.operand)
             (by_shape.persistence if lasts else by_shape.eventualities).append(part)
-        elif isinstance(part, Globally) and is_state_formula(part.operand):
+        elif isinstance(part, f.Globally) and f.is_state_formula(part.operand):
             (by_shape.invariants if part.bound is None else by_shape.bounded_invariants).append(part)
-        elif isinstance(part, Globally) and _is_recurrence(part):
+        elif isinstance(part, f.Globally) and _is_recurrence(part):
             by_shape.recurrence.append(part)
         else:
             by_shape.tableau_only.append(part)
     return by_shape
 
 
-def _is_timed(part: Until | Finally | Globally | Release) -> bool:
+def _is_timed(part: f.Until | f.Finally | f.Globally | f.Release) -> bool:
     """Return whether the layers of a window decide the operator."""
     bound = part.bound
     if bound is None or not (bound.low or bound.ticks):
         return False
-    if isinstance(part, Until):
-        return is_state_formula(part.left)
-    if isinstance(part, Release):
-        return is_state_formula(part.left) and is_state_formula(part.right)
-    return isinstance(part, Finally) or is_state_formula(part.operand)
+    if isinstance(part, f.Until):
+        return f.is_state_formula(part.left)
+    if isinstance(part, f.Release):
+        return f.is_state_formula(part.left) and f.is_state_formula(part.right)
+    return isinstance(part, f.Finally) or f.is_state_formula(part.operand)
 
 
-def _is_recurrence(part: Globally) -> bool:
+def _is_recurrence(part: f.Globally) -> bool:
     """Return whether the formula is ``G F`` of a state formula or of a step."""
     again = part.operand
-    if part.bound is not None or not isinstance(again, Finally) or again.bound is not None:
+    if part.bound is not None or not isinstance(again, f.Finally) or again.bound is not None:
         return False
-    return isinstance(again.operand, Taken) or is_state_formula(again.operand)
+    return isinstance(again.operand, f.Taken) or f.is_state_formula(again.operand)

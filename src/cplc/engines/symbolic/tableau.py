@@ -57,7 +57,7 @@ from cplc.logic.formulas import (
 )
 from cplc.logic.nnf import HAS_PREDECESSOR, opened
 from cplc.records import dataclass
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.logic.expressions import And, Expr, negate, reads
 from cplc.records import dataclass
 from cplc.reductions.components import components
-from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import Step, System
 
 Edge = tuple[int, ...]

@@ -10,7 +10,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.ispl.semantics import model
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
+from cplc.ispl.syntax.ast import ACTION, ENVIRONMENT
 from cplc.records import dataclass
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span

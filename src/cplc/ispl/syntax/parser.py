@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeVar, cast
 from cplc.diagnostics.core import Diagnostic, Note, other_name
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX, TOO_DEEP
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import (
+from cplc.ispl.syntax.ast import (
     COLONS,
     ENVIRONMENT,
     IN_AGENT,

@@ -14,7 +14,7 @@ from lark import Token
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT, MAX_NAME_LENGTH, OPERATORS, RESERVED, last_word
+from cplc.ispl.syntax.ast import ACTION, ENVIRONMENT, MAX_NAME_LENGTH, OPERATORS, RESERVED, last_word
 from cplc.source import Source, Span
 from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.scanner import MAX_DIGITS
