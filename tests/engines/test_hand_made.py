@@ -219,7 +219,7 @@ def test_moving_and_looking(make: MakeEngine) -> None:
     assert rows(engine, engine.agreeing(observed, middle), ROW) == {1, 2}
     assert rows(engine, engine.indistinguishable(("Cus",), middle), ROW) == {1, 2, 3}
     assert rows(engine, engine.indistinguishable(("Cus", "Mer"), middle), ROW) == {2}
-    assert rows(engine, engine.enabled(engine.system.justice[0]), ROW) == {0}
+    assert rows(engine, engine.waiting(engine.system.justice[0]), ROW) == {0}
     assert rows(engine, engine.where(engine.system.terminal), ROW) == {4}
 
 

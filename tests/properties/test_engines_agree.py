@@ -113,7 +113,7 @@ def test_images_and_indistinguishability(make: MakeEngine, data: st.DataObject) 
         (explicit.predecessors(here), engine.predecessors(satisfying)),
         (explicit.predecessors(here, steps), engine.predecessors(satisfying, steps)),
         (explicit.indistinguishable(group, here), engine.indistinguishable(group, satisfying)),
-        *((explicit.enabled(justice), engine.enabled(justice)) for justice in system.justice),
+        *((explicit.waiting(justice), engine.waiting(justice)) for justice in system.justice),
     ]
     sets += [
         (explicit.agreeing(channel.promised, here), engine.agreeing(channel.promised, satisfying))

@@ -7,6 +7,7 @@ from tests.support.protocol_analysis import analysed, checked, codes
 from cplc.semantics import terms as t
 from cplc.semantics.analysis import analyse
 from cplc.semantics.imports import loader
+from cplc.semantics.model import Bound
 from cplc.source import Source
 from cplc.syntax.parser import parse, parse_formula
 
@@ -274,14 +275,18 @@ def test_formulas_of_the_command_line_are_checked() -> None:
         assert problems[0].span.source.name == "--formula"
 
 
-def test_roles_of_the_command_line() -> None:
+def test_assumptions_of_the_command_line() -> None:
     analysis = analysed(NETBILL)
-    assert analysis.resolve_roles(["Mer", "Cus[1]"]) == (("Mer", "Cus[1]"), ())
-    assert analysis.resolve_roles(["Cus"])[0] == ("Cus[1]", "Cus[2]")
-    assert analysis.resolve_roles(["all"])[0] == ("Mer", "Cus[1]", "Cus[2]")
-    roles, problems = analysis.resolve_roles(["Cus[3]", "Mer"])
+    assert analysis.resolve_assumptions(["Mer", "Cus[1]"]) == (("Mer", "Cus[1]"), (), ())
+    assert analysis.resolve_assumptions(["Cus"])[0] == ("Cus[1]", "Cus[2]")
+    assert analysis.resolve_assumptions(["all"])[0] == ("Mer", "Cus[1]", "Cus[2]")
+    assert analysis.resolve_assumptions(["deliver[1]", "pay"])[0] == ("deliver[1]", "pay[1]", "pay[2]")
+    progress, bounds, _ = analysis.resolve_assumptions(["Mer", "pay[1] within 2"])
+    assert progress == ("Mer", "pay[1]")
+    assert bounds == (Bound(("pay[1]",), 2),)
+    roles, _, problems = analysis.resolve_assumptions(["Cus[3]", "Mer", "Mer within soon"])
     assert roles == ("Mer",)
-    assert [problem.code for problem in problems] == ["unknown-name"]
+    assert [problem.code for problem in problems] == ["unknown-name", "bad-deadline"]
 
 
 def test_last_protocol_is_default() -> None:

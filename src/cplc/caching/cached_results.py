@@ -35,6 +35,7 @@ def result_key(reading: Mapping[str, object], question: Question) -> str:
         "text": question.text,
         "expected": question.expected,
         "assuming": sorted(question.assuming),
+        "bounds": question.bounds,
         "title": question.title,
         "place": None if span is None else [span.source.name, span.start, span.end],
     }

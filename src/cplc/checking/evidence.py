@@ -192,7 +192,7 @@ class _Explainer(Generic[S]):
         self.engine = engine
         self.assuming = assuming
         self.paths: EngineRunSearch[S] = EngineRunSearch(engine, assuming)
-        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
+        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.may_lack_fair_runs else engine.reachable
         self._some_do_not_count = engine.system.excludes_unfair_states
         self.considered = self.fair if self._some_do_not_count else engine.reachable
         """The states that knowledge and commitments quantify over."""
@@ -322,7 +322,7 @@ class _Explainer(Generic[S]):
             run_and_parts = self._run(path_goal, state)
             if run_and_parts is not None:
                 run, parts = run_and_parts
-                if run.loop is None and self.engine.system.conditions:
+                if run.loop is None and self.engine.system.may_lack_fair_runs:
                     last = run.states[-1]
                     parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
                 return Evidence(formula, holds, run, (*parts, *self._recurring(run)))

@@ -245,8 +245,8 @@ class Product(Generic[S]):
             return (self.engine.recurrent(condition),) * len(self.locations.arcs)
         return self.where(condition)
 
-    def enabled(self, justice: Justice) -> ProductSet[S]:
-        return self.where(self.system.enabled(justice))
+    def waiting(self, justice: Justice) -> ProductSet[S]:
+        return self.where(self.system.waiting(justice))
 
     def intersection(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
         return tuple(map(self.engine.intersection, left, right))
@@ -373,7 +373,7 @@ class Product(Generic[S]):
     def _moves_to_meet(self, goal: Goal, states: ProductSet[S]) -> ProductSet[S]:
         if not isinstance(goal, Justice):
             return self.intersection(states, self.recurrent(goal))
-        met = self.difference(states, self.enabled(goal))
+        met = self.difference(states, self.waiting(goal))
         return self.union(met, self.intersection(states, self.predecessors(states, goal.steps))) if goal.steps else met
 
     def _staying(self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]) -> ProductSet[S]:

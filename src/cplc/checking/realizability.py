@@ -69,7 +69,7 @@ def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
 
     In a synchronous system every formula is about states with a fair run, even without path quantifiers.
     """
-    if not system.conditions:
+    if not system.may_lack_fair_runs:
         return ()
     always: tuple[Taken | None, ...] = (None,) if system.excludes_unfair_states else ()
     return tuple(dict.fromkeys((*always, *_alongs(formula))))
@@ -119,13 +119,13 @@ class Realizability:
     def __init__(self, selector: EngineSelector) -> None:
         self._selector = selector
         self.system = selector.system
-        self._justified = frozenset(justice.role for justice in self.system.justice)
+        self._justified = self.system.assumable
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
         self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | str | None] = {}
 
     def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Tell whether a fair run begins in some initial state."""
-        if not self.system.conditions:
+        if not self.system.may_lack_fair_runs:
             return True
         key = assuming & self._justified, along
         if key not in self._begins:
@@ -139,7 +139,7 @@ class Realizability:
 
         A search that met a limit once is not repeated.
         """
-        if not self.system.conditions:
+        if not self.system.may_lack_fair_runs:
             return None
         key = assuming & self._justified, along
         if key not in self._excluded:

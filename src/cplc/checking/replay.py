@@ -59,7 +59,7 @@ def needs_fair_continuation(system: System, formula: OnPaths) -> bool:
 
     In a synchronous system without fairness conditions only the runs of CTL formulas may end.
     """
-    return bool(system.conditions) or (not system.has_idle_step and ctl_path(formula) is None)
+    return system.may_lack_fair_runs or (not system.has_idle_step and ctl_path(formula) is None)
 
 
 class EvidenceError(Exception):
@@ -71,12 +71,7 @@ def goals(system: System, assuming: frozenset[str], along: Taken | None = None) 
 
     On runs restricted to steps only these count as enabled.
     """
-    constraints = system.constraints(assuming)
-    if along is not None:
-        allowed = steps_along(system, along)
-        constraints = tuple(
-            replace(justice, steps=tuple(step for step in justice.steps if step in allowed)) for justice in constraints
-        )
+    constraints = system.constraints(assuming, None if along is None else steps_along(system, along))
     return (*constraints, *system.conditions)
 
 
@@ -98,7 +93,7 @@ def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_met: Callable[[Re
     if not isinstance(goal, Justice):
         return any(holds(goal, state) for state in loop.states)
     return any(move.step in goal.steps for move in loop.moves) or any(
-        not any(interpreter.is_enabled(state, step) for step in goal.steps) for state in loop.states
+        not interpreter.is_waiting(state, goal) for state in loop.states
     )
 
 

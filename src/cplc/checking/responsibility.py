@@ -422,9 +422,10 @@ def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ..
     able: dict[str, tuple[str, ...]] = {}
     for justice in system.justice:
         steps = [step for step in justice.steps if step in allowed]
+        one = justice if len(steps) == len(justice.steps) else replace(justice, steps=tuple(steps), due=None)
         if justice.role is None or taken & set(steps):
             continue
-        if all(any(interpreter.is_enabled(state, step) for step in steps) for state in states):
+        if all(interpreter.is_waiting(state, one) for state in states):
             events = {system.steps[step].event: None for step in steps}
             able[justice.role] = (*able.get(justice.role, ()), *events)
     return able
@@ -471,7 +472,7 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
         case Not(operand):
             yield from _fair_operators(operand, system, positive=not positive)
         case OnPaths(quantifier, path):
-            if system.conditions or _is_endless(formula):
+            if system.may_lack_fair_runs or _is_endless(formula):
                 yield (quantifier == "A") == positive
             yield from _fair_operators(path, system, positive=positive)
         case Enforces(_, goal):

@@ -33,6 +33,8 @@ class Question:
     """The formula as users read it."""
     expected: Literal["holds", "fails"] = "holds"
     assuming: frozenset[str] = frozenset()
+    bounds: tuple[tuple[str, int], ...] = ()
+    """Roles and messages with the ticks within which they act by assumption; the system of the question keeps them."""
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""
@@ -51,6 +53,15 @@ class Question:
     """Formulas that may fail without refuting the question, and the note for each that fails."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
+
+    @property
+    def assumed(self) -> str:
+        """The roles and messages after ``assuming``, with their bounds."""
+        bounds = dict(self.bounds)
+        texts = [f"{name} within {bounds[name]}" if name in bounds else name for name in sorted(self.assuming)]
+        return ", ".join(
+            (*texts, *(f"{name} within {ticks}" for name, ticks in self.bounds if name not in self.assuming))
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class ExcludedStates:
 
 
 RemarkCode = Literal[
-    "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
+    "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "timelock", "unrealizable-fairness",
     "not-serial", "not-keepable", "never-fulfilled", "content-does-not-last", "independent-atom",
 ]  # fmt: skip
 

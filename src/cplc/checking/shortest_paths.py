@@ -36,7 +36,7 @@ class Arena(Protocol[S]):
 
     def where(self, condition: Expr) -> S: ...
     def recurrent(self, condition: Expr | Regardless) -> S: ...
-    def enabled(self, justice: Justice) -> S: ...
+    def waiting(self, justice: Justice) -> S: ...
     def intersection(self, left: S, right: S) -> S: ...
     def union(self, left: S, right: S) -> S: ...
     def difference(self, left: S, right: S) -> S: ...
@@ -325,7 +325,7 @@ class RunSearch(Generic[S]):
         engine = self.engine
         if not isinstance(goal, Justice):
             return self._existing_path(state, within, engine.intersection(within, engine.recurrent(goal)))
-        off = engine.difference(within, engine.enabled(goal))
+        off = engine.difference(within, engine.waiting(goal))
         taking = engine.intersection(within, engine.predecessors(within, goal.steps))
         moves = self._existing_path(state, within, engine.union(off, taking))
         here = end(state, moves)
@@ -484,7 +484,7 @@ def _rests(system: System, goal: Goal) -> Expr:
         for step in steps
         if step.kind == "tick" and not step.free
     )
-    return disj((negate(system.enabled(goal)), *idle_ticks))
+    return disj((negate(system.waiting(goal)), *idle_ticks))
 
 
 def stutter_loop(interpreter: Interpreter, goals: Iterable[Goal], state: State) -> Moves:

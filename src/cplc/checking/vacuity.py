@@ -189,7 +189,7 @@ def _constant(formula: Formula) -> bool | None:
 
 class _Laws:
     def __init__(self, system: System) -> None:
-        self._runs_begin = system.has_idle_step and not system.conditions
+        self._runs_begin = system.has_idle_step and not system.may_lack_fair_runs
         """True if a run, under any restriction to steps, begins in every state."""
         self._is_reflexive = system.has_idle_step
         """True if knowledge is reflexive: an agent always considers the present state possible."""

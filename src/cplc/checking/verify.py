@@ -29,6 +29,7 @@ from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
+from cplc.checking.timelocks import rests_on_fair_run, stops_clock, timelock_remark, without_file_conditions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import Formula, Globally, OnPaths, Taken
 from cplc.reductions.problem import LiftingError, PerSystem
@@ -58,10 +59,22 @@ class Verifier:
         self.method = method_of(engine)
         self._auto = engine == "auto"
         self._selector_of = PerSystem(lambda system: EngineSelector(system, self.method, auto=self._auto))
+        self._realizability_of = PerSystem(lambda system: Realizability(self._selector_of(system)))
+        self._without_file_conditions = PerSystem(without_file_conditions)
 
-    @cached_property
-    def _realizability(self) -> Realizability:
-        return Realizability(self._selector_of(self.system))
+    def _builder(
+        self, question: Question, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
+    ) -> _ResultBuilder:
+        selector = self._selector_of(question.system or self.system)
+        # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
+        # which are the ones to be realized. Bounds are of the question's own system.
+        judged = self.system if selector.system.may_lack_fair_runs and not question.bounds else selector.system
+        return _ResultBuilder(
+            question, selector, self._realizability_of(judged), self._timelocks_of(judged), vacuity, on_answer
+        )
+
+    def _timelocks_of(self, system: System) -> Realizability | None:
+        return self._realizability_of(self._without_file_conditions(system)) if stops_clock(system) else None
 
     def answer(
         self, question: Question, *, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
@@ -71,10 +84,9 @@ class Verifier:
         ``on_answer`` receives the verdict before the evidence is computed, which may take longer.
         """
         began = time.perf_counter()
-        selector = self._selector_of(question.system or self.system)
-        system = selector.system
+        system = question.system or self.system
         try:
-            answering = _ResultBuilder(question, selector, self._realizability, vacuity, on_answer)
+            answering = self._builder(question, vacuity, on_answer)
             result = replace(answering.result(), notes=answering.notes())
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
@@ -86,15 +98,13 @@ class Verifier:
     def decide(self, question: Question) -> Answer:
         """Return the verdict alone, without evidence and responsibility."""
         try:
-            selector = self._selector_of(question.system or self.system)
-            return _ResultBuilder(question, selector, self._realizability).answer()
+            return self._builder(question).answer()
         except ResourceExhausted:
             return "unknown"
 
     def excluding(self, question: Question) -> tuple[Remark, ...]:
         """Return the remarks on reachable states without fair run."""
-        selector = self._selector_of(question.system or self.system)
-        return _ResultBuilder(question, selector, self._realizability).remarks.excluding()[0]
+        return self._builder(question).remarks.excluding()[0]
 
 
 MAX_LENGTHENING = 3
@@ -111,29 +121,47 @@ class _ResultBuilder:
         question: Question,
         selector: EngineSelector,
         realizability: Realizability,
+        timelocks: Realizability | None,
         vacuity: bool = False,
         on_answer: AnswerListener = lambda *_: None,
     ) -> None:
         self.question = question
         self.realizability = realizability
+        self.timelocks = timelocks
+        """The states from which time can pass forever; None if nothing can stop the clock."""
         self.vacuity = vacuity
         self.on_answer = on_answer
         self.selector = selector
         self.assuming = question.assuming
-        # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
-        # which are the ones to be realized.
-        judged = realizability.system if selector.system.conditions else selector.system
+        judged = realizability.system
         self.remarks = Remarks(question, selector, realizability, restrictions(judged, question.formula))
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def result(self) -> Result:
+        timelock = self._timelock
         lacking = self._without_fair_runs(self.assuming)
         if lacking:
-            return self._without_fair_run(lacking[0])
+            return self._without_fair_run(lacking[0]) if timelock is None else self._locked(timelock)
         parts = self.selector.parts(self.question.formula)
         failing = self._failing(parts)
-        self.on_answer(self.question, "fails" if failing else "holds")
+        answer: Answer = "fails" if failing else "holds"
+        if timelock is not None and not rests_on_fair_run(self.question.formula, answer):
+            self.on_answer(self.question, "unknown")
+            return self._locked(timelock)
+        self.on_answer(self.question, answer)
         return self._failing_result(parts, failing) if failing else self._holding_result(parts)
+
+    @cached_property
+    def _timelock(self) -> Remark | None:
+        return None if self.timelocks is None else timelock_remark(self.timelocks, self.assuming)
+
+    def _excluding(self) -> tuple[tuple[Remark, ...], str | None]:
+        """Return the remarks on reachable states without fair run; a timelock is the better explanation."""
+        return self.remarks.excluding() if self._timelock is None else ((self._timelock,), None)
+
+    def _locked(self, timelock: Remark) -> Result:
+        """Return the result of a question whose answer would rest on states in which time cannot pass."""
+        return replace(self._bare_result("unknown", None), remarks=(timelock,), reason="a timelock")
 
     def _failing_result(self, parts: Sequence[Part], failing: Sequence[Part]) -> Result:
         first, problem = failing[0], None
@@ -159,7 +187,7 @@ class _ResultBuilder:
             blamed, no_return = None, None
             what = "the run could not be made" if evidence is None else "responsibility was left open"
             problem = f"{what}: {limit}"
-        left_out, undecided = self.remarks.excluding()
+        left_out, undecided = self._excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._bare_result("fails", decider),
@@ -230,7 +258,11 @@ class _ResultBuilder:
         if self._without_fair_runs(self.assuming):
             return "unknown"
         parts = self.selector.parts(self.question.formula)
-        if self._failing(parts):
+        answer: Answer = "fails" if self._failing(parts) else "holds"
+        has_timelock = self.timelocks is not None and self.timelocks.excluded(self.assuming) is not None
+        if has_timelock and not rests_on_fair_run(self.question.formula, answer):
+            return "unknown"
+        if answer == "fails":
             return "fails"
         return "vacuous" if self.remarks.vacuous(parts) else "holds"
 
@@ -291,7 +323,7 @@ class _ResultBuilder:
             if self.selector.method not in {"onthefly", "reduced"}:
                 raise
             problem = f"whether it holds vacuously was left open: {limit}"
-        left_out, undecided = self.remarks.excluding()
+        left_out, undecided = self._excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(
             self._bare_result(answer, decider),

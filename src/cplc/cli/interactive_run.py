@@ -315,7 +315,7 @@ class _InteractiveRun:
                 continue
             verdict = self._style(f"{_VERDICTS[shown.verdict]:<{width}}", _PARTS[shown.verdict])
             reason = f"  ({shown.reason})" if shown.reason else ""
-            assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+            assuming = f" assuming {question.assumed}" if question.assumed else ""
             self._say(f"  {verdict}  {question.name}{assuming}{reason}")
 
     def _verdict(self, system: System, question: Question) -> RunVerdict:

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from cplc.semantics.analysis import Analysis
     from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
-    from cplc.semantics.model import CheckedModel
+    from cplc.semantics.model import Bound, CheckedModel
     from cplc.semantics.symbol_index import Index
     from cplc.semantics.terms import Does, Term
     from cplc.syntax import ast
     from cplc.system.model import System
 
-    Kept = tuple[frozenset[View], frozenset[View]]
-    """The observer views in a system besides those of guards, and the remembered last moves."""
+    Kept = tuple[frozenset[View], frozenset[View], tuple[Bound, ...]]
+    """The observer views in a system besides those of guards, the remembered last moves, and the assumed bounds."""
 
 ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
@@ -199,13 +199,15 @@ class CplCompilation(Compilation):
         recalled = ((role, name) for role, name in views if last_move_of(name, role) in missing)
         return self.system_keeping(retained, recalled)
 
-    def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
-        """Return the system with these observer views, besides those of guards, and these last moves."""
+    def system_with(
+        self, views: frozenset[View], recalled: frozenset[View] = frozenset(), bounds: tuple[Bound, ...] = ()
+    ) -> System:
+        """Return the system with these observer views, besides those of guards, these last moves and these bounds."""
         from cplc.lowering.lower import lower
 
-        key = views, recalled
+        key = views, recalled, bounds
         if key not in self._systems:
-            system = lower(self.model, views, recalled)
+            system = lower(self._bounded(bounds), views, recalled)
             for problem in system.problems():
                 raise AssertionError(f"lowering made an ill-formed system: {problem}")
             self._systems[key] = system
@@ -215,10 +217,14 @@ class CplCompilation(Compilation):
         """Return the system with at least these observer views and last moves."""
         return self.system_with(self._observed(views), frozenset(recalled))
 
-    def _system_of(self, formula: Term) -> tuple[System, bool]:
-        """Return the system for a formula, and whether it is specific to the formula.
+    def _bounded(self, bounds: tuple[Bound, ...]) -> CheckedModel:
+        return replace(self.model, bounds=bounds) if bounds else self.model
 
-        It is specific if `E{...}` or `A{...}` restricts changes that steps make in some states only: steps are split.
+    def _system_of(self, formula: Term, bounds: tuple[Bound, ...] = ()) -> tuple[System, bool]:
+        """Return the system for a formula under assumed bounds, and whether it is specific to the question.
+
+        It is specific if there are bounds, or if `E{...}` or `A{...}` restricts changes that steps make in some states
+        only: then steps are split.
         """
         from cplc.lowering.formulas import restricting_changes
         from cplc.lowering.lower import views_in
@@ -226,17 +232,17 @@ class CplCompilation(Compilation):
         recalled = self._recalled(formula)
         if recalled and any(formula is one.formula for one in self.model.properties):
             recalled = self._recalled_together
-        key = self._observed(views_in(formula, self.model)), recalled
+        key = self._observed(views_in(formula, self.model)), recalled, bounds
         whole = self.system_with(*key)
         changes = frozenset(restricting_changes(formula))
         if not changes:
-            return whole, False
+            return whole, bool(bounds)
         from cplc.lowering.lifecycle_changes import Changes, divided
 
         if (key, changes) not in self._divisions:
-            self._divisions[key, changes] = divided(whole, Changes(self.model), changes)
+            self._divisions[key, changes] = divided(whole, Changes(self._bounded(bounds)), changes)
         parts = self._divisions[key, changes]
-        return parts, parts is not whole
+        return parts, bool(bounds) or parts is not whole
 
     def _recalled(self, formula: Term) -> frozenset[View]:
         """Return the views whose last moves occur in the formula."""
@@ -307,8 +313,8 @@ class CplCompilation(Compilation):
         from cplc.system.printer import formula_text
 
         declared = self.model.properties[index]
-        system, is_own = self._system_of(declared.formula)
-        formula = lower_formula(declared.formula, self.model, system, self._uniform)
+        system, is_own = self._system_of(declared.formula, declared.bounds)
+        formula = lower_formula(declared.formula, self._bounded(declared.bounds), system, self._uniform)
         question = Question(
             name=declared.name,
             kind="property",
@@ -316,6 +322,7 @@ class CplCompilation(Compilation):
             text=formula_text(formula),
             expected="holds" if declared.expect_holds else "fails",
             assuming=frozenset(declared.assuming),
+            bounds=self._bounds_text(declared.bounds),
             title=declared.title,
             span=declared.span,
             vacuous_quantifiers=declared.vacuous_quantifiers,
@@ -418,12 +425,12 @@ class CplCompilation(Compilation):
         expr, problems = parse_formula(source)
         resolved = None if expr is None else self._analysis.resolve_formula(expr)
         problems = (*problems, *(resolved.diagnostics if resolved else ()))
-        roles, wrong = self._analysis.resolve_roles(assuming)
+        roles, bounds, wrong = self._analysis.resolve_assumptions(assuming)
         problems = (*problems, *wrong)
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
-        system, is_own = self._system_of(resolved.term)
-        formula = lower_formula(resolved.term, self.model, system, self._uniform)
+        system, is_own = self._system_of(resolved.term, bounds)
+        formula = lower_formula(resolved.term, self._bounded(bounds), system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question(
             "formula",
@@ -431,12 +438,25 @@ class CplCompilation(Compilation):
             formula,
             text,
             assuming=frozenset(roles),
+            bounds=self._bounds_text(bounds),
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def _bounds_text(self, bounds: tuple[Bound, ...]) -> tuple[tuple[str, int], ...]:
+        """Return each role of which all messages have one bound, or else each message, with the bound."""
+        ticks = {message: bound.ticks for bound in bounds for message in bound.messages}
+        texts: dict[str, int] = {}
+        for role in self.model.roles:
+            own = [message.name for message in self.model.messages if message.sender == role.name]
+            if own and len({ticks.get(name) for name in own}) == 1 and own[0] in ticks:
+                texts[role.name] = ticks[own[0]]
+            else:
+                texts |= {name: ticks[name] for name in own if name in ticks}
+        return tuple(texts.items())
 
     def formatted(self) -> Formatted:
         from cplc.formatter import format_source
@@ -460,8 +480,8 @@ class CplCompilation(Compilation):
         alone = bound_questions[0].question.system if len(bound_questions) == 1 else None
         together = [one for one in bound_questions if one.question.system in (None, alone)]
         keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
-        views = frozenset(view for views, _ in keys for view in views)
-        recalled = frozenset(move for _, recalled in keys for move in recalled)
+        views = frozenset(view for views, _, _ in keys for view in views)
+        recalled = frozenset(move for _, recalled, _ in keys for move in recalled)
         questions = [one.question for one in together]
         return Request(
             alone or self.system_with(views, recalled),

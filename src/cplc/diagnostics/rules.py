@@ -146,6 +146,7 @@ REMARKS: tuple[Rule, ...] = (
     Rule("over-nothing", "a formula over a family without members", severity="warning"),
     Rule("trivial", "a formula whose value does not depend on the protocol", severity="warning"),
     Rule("no-fair-run", "conditions of fairness that exclude every run", severity="warning"),
+    Rule("timelock", "reachable states from which time can never pass again", severity="warning"),
     Rule("unrealizable-fairness", "reachable states from which no fair run begins", severity="warning"),
     Rule("not-serial", "promises that are not kept together in any state", severity="warning"),
     Rule("not-keepable", "promises that no fair run keeps", severity="remark"),

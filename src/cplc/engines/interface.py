@@ -134,7 +134,7 @@ class Engine(ABC, Generic[S]):
         satisfy `p`, and `EF p` iff some do, given one initial state. Synchronous systems ignore initial states
         without a fair run.
         """
-        if not self.system.conditions:
+        if not self.system.may_lack_fair_runs:
             always, sometime = invariant(formula), possibility(formula)
             if always is not None and is_state_formula(always):
                 return self.is_empty(self.complement(self.satisfying(always, assuming)))
@@ -161,8 +161,8 @@ class Engine(ABC, Generic[S]):
         """Tell whether the set contains a reachable state."""
         return not self.is_empty(self.intersection(states, self.singleton(state)))
 
-    def enabled(self, justice: Justice) -> S:
-        return self.where(self.system.enabled(justice))
+    def waiting(self, justice: Justice) -> S:
+        return self.where(self.system.waiting(justice))
 
     def complement(self, states: S) -> S:
         return self.difference(self.reachable, states)

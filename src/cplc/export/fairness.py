@@ -34,6 +34,8 @@ class JusticeCondition:
     role: str | None
     """The role whose fairness is assumed; None for an unconditional constraint."""
     holds: Expr
+    message: str = ""
+    """The message that the role keeps sending."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,11 @@ class FairSystem:
 
     def conditions_for(self, assuming: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
         """Return the conditions under the assumption that these roles keep going, each with its purpose."""
-        return tuple((c.purpose, c.holds) for c in self.conditions if c.role is None or c.role in assuming)
+        return tuple(
+            (c.purpose, c.holds)
+            for c in self.conditions
+            if c.role is None or not assuming.isdisjoint((c.role, c.message))
+        )
 
 
 def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
@@ -57,9 +63,9 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
     toggled_by: dict[int, list[str]] = {}
     conditions: list[JusticeCondition] = []
     for justice in system.constraints(assuming):
-        idle = e.negate(system.enabled(justice))
+        idle = e.negate(system.waiting(justice))
         if disables_itself(system, justice):
-            conditions.append(JusticeCondition(justice.name, justice.role, idle))
+            conditions.append(JusticeCondition(justice.name, justice.role, idle, justice.message))
             continue
         bit = _fresh(f"taken {justice.name}", {*names, *bits})
         bits.append(bit)
@@ -67,14 +73,14 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
             toggled_by.setdefault(index, []).append(bit)
         for flipped in (e.Read(bit), e.Not(e.Read(bit))):
             purpose = f"{justice.name}, again and again"
-            conditions.append(JusticeCondition(purpose, justice.role, e.disj((flipped, idle))))
+            conditions.append(JusticeCondition(purpose, justice.role, e.disj((flipped, idle)), justice.message))
     conditions += (JusticeCondition("fairness", None, condition) for condition in system.fairness)
     return FairSystem(_with_toggles(system, bits, toggled_by), tuple(bits), tuple(conditions))
 
 
 def disables_itself(system: System, justice: Justice) -> bool:
     """Tell whether none of its steps is enabled immediately after one of them was taken."""
-    enabled = system.enabled(justice)
+    enabled = system.waiting(justice)
     return all(is_unsatisfiable(*_enabled_next(system, system.steps[index], enabled)) for index in justice.steps)
 
 

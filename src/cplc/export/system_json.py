@@ -105,7 +105,12 @@ def system_data(system: System) -> dict[str, object]:
         ],
         "steps": [_step(step) for step in system.steps],
         "justice": [
-            {"name": justice.name, "steps": [system.steps[index].name for index in justice.steps], "role": justice.role}
+            {
+                "name": justice.name,
+                "steps": [system.steps[index].name for index in justice.steps],
+                "role": justice.role,
+                **({} if justice.due is None else {"due": expr_data(justice.due)}),
+            }
             for justice in system.justice
         ],
         "fairness": [expr_data(condition) for condition in system.fairness],

@@ -114,7 +114,7 @@ class _Lowering:
         path_formula = self.formula(path)
         if not f.is_state_formula(path_formula):
             return f.OnPaths(quantifier, path_formula, allowed)
-        if not self.system.fairness:
+        if not self.system.may_lack_fair_runs:
             return path_formula
         ever = f.OnPaths("E", f.Globally(f.Atom(e.TRUE, "true")), allowed)
         match quantifier, path:

@@ -20,7 +20,7 @@ from cplc.lowering.term_text import action_text
 from cplc.runtime.context import TooLarge
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
-from cplc.system.model import Justice, Step, System
+from cplc.system.model import Step, System
 
 MAX_PARTS = 64
 """Parts into which a step may be divided."""
@@ -79,8 +79,7 @@ def divided(system: System, changes: Changes, requested: Collection[t.Does]) -> 
     if len(steps) == len(system.steps) and all(new is old for new, old in zip(steps, system.steps, strict=True)):
         return system
     justice = tuple(
-        Justice(one.name, tuple(place for index in one.steps for place in positions[index]), one.role)
-        for one in system.justice
+        replace(one, steps=tuple(place for index in one.steps for place in positions[index])) for one in system.justice
     )
     return replace(system, steps=tuple(steps), justice=justice)
 

@@ -9,11 +9,12 @@ from cplc.lowering.condition_dependencies import ConditionDependencies
 from cplc.lowering.expressions import Interpretation, condition, in_flight
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
-from cplc.lowering.term_text import content_text
+from cplc.lowering.term_text import action_text, content_text
+from cplc.lowering.time_bounds import bounded
 from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.semantics.model import CheckedModel, longest
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import InState, Stands, Term, is_about_runs, subterms
+from cplc.semantics.terms import Does, InState, Stands, Term, is_about_runs, subterms
 from cplc.system.commitments import standing_of
 from cplc.system.model import (
     Agent,
@@ -45,10 +46,11 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         owned[variable.owner].append(variable.name)
     steps, hazards = _steps(builder)
     interpretation = Interpretation(model, terminal=terminal(steps))
+    counters, steps = bounded(builder, steps)
     return System(
         name=model.name,
         header=_header(model),
-        variables=tuple(variables.values()),
+        variables=(*variables.values(), *counters),
         agents=tuple(
             Agent(
                 role.name,
@@ -89,8 +91,10 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
             for commitment in model.commitments
         ),
         steps=steps,
-        justice=tuple(_justice(steps)),
-        fairness=tuple(condition(one.condition, interpretation) for one in model.fairness),
+        justice=(*_justice(steps, builder), *_recurrences(model, steps)),
+        fairness=tuple(
+            condition(one.condition, interpretation) for one in model.fairness if not isinstance(one.condition, Does)
+        ),
         hazards=hazards,
         tick=model.tick,
         claims=tuple(
@@ -259,10 +263,37 @@ def _steps(builder: StepBuilder) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
     return tuple(steps), tuple(hazard for _, hazard in made if hazard is not None)
 
 
-def _justice(steps: tuple[Step, ...]) -> Iterator[Justice]:
+def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]:
     groups: dict[tuple[str, str], list[int]] = {}
     for index, step in enumerate(steps):
         groups.setdefault((step.kind, step.event), []).append(index)
     for (kind, event), members in groups.items():
         sender = steps[members[0]].actor if kind in ("send", "exchange") else None
-        yield Justice(f"{kind} {event}".strip(), tuple(members), sender)
+        due: e.Expr | None = None
+        if kind == "send" and builder.waits_for_others(builder.model.message[event]):
+            due = builder.due(builder.model.message[event])
+        elif kind == "tick" and not e.is_true(steps[members[0]].guard):
+            due = e.TRUE
+        yield Justice(f"{kind} {event}".strip(), tuple(members), sender, due)
+
+
+def _recurrences(model: CheckedModel, steps: tuple[Step, ...]) -> Iterator[Justice]:
+    """Yield the constraints of ``fairness does(…)``."""
+    for one in model.fairness:
+        if isinstance(one.condition, Does):
+            named = (index for index, step in enumerate(steps) if _is_named(step, one.condition))
+            yield Justice(f"fairness {action_text(one.condition)}", tuple(named), None, e.TRUE, is_condition=True)
+
+
+def _is_named(step: Step, does: Does) -> bool:
+    match does.verb:
+        case "take":
+            return step.kind in ("receive", "exchange") and step.event == does.subject
+        case "send":
+            return step.kind in ("send", "exchange") and step.event == does.subject
+        case "act":
+            return step.kind in ("send", "receive", "exchange") and step.actor == does.subject
+        case "tick":
+            return step.kind == "tick"
+        case verb:
+            raise AssertionError(f"the checker lets no such step through: {verb}")

@@ -41,7 +41,7 @@ class StepBuilder:
     # --- guards
 
     @cached_property
-    def _by_channel(self) -> dict[tuple[str, str], list[Message]]:
+    def channels(self) -> dict[tuple[str, str], list[Message]]:
         channels: dict[tuple[str, str], list[Message]] = {}
         for message in self.model.messages:
             channels.setdefault((message.sender, message.receiver), []).append(message)
@@ -65,14 +65,37 @@ class StepBuilder:
     def _domains(self) -> dict[str, tuple[Value, ...]]:
         return {name: variable.domain for name, variable in self.variables.items()}
 
-    def _send_guard(self, message: Message, own: Mapping[str, Expr]) -> Expr:
+    def due(self, message: Message) -> Expr:
+        """Return where the message could be sent but for a full channel, with some payload."""
+        return e.disj(self._due(message, own) for own in map(_constants, _payloads(message)))
+
+    def _due(self, message: Message, own: Mapping[str, Expr]) -> Expr:
+        interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
+        assigned = self._assigned(message.updates, interpretation)
+        return e.conj((self._send_guard(message, own, in_free_channel=False), self._in_range(assigned.items())))
+
+    def waits_for_others(self, message: Message) -> bool:
+        """Return whether other messages can fill the channel of this one again and again."""
+        channel = message.sender, message.receiver
+        if self.model.sync or channel in self.model.unordered:
+            return False
+        rivals = (other for other in self.channels[channel] if other.name not in (message.name, *message.rivals))
+        return any(self._can_recur(other) for other in rivals)
+
+    def _can_recur(self, message: Message) -> bool:
+        restarting = any(scope in self._blocked for scope in self.dependencies.enclosing_scopes(message.scope))
+        return message.repeatable or restarting or any(message.name in one.resets for one in self.model.messages)
+
+    def _send_guard(self, message: Message, own: Mapping[str, Expr], *, in_free_channel: bool = True) -> Expr:
         """Return the guard of a sending: on the sender's local state and a free channel."""
         interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
         channel = (message.sender, message.receiver)
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupied: Iterable[Message] = ()
-        if not self.model.sync and channel not in self.model.unordered:
-            occupied = [other for other in self._by_channel[channel] if other.name not in unsent]
+        if not in_free_channel:
+            pass
+        elif not self.model.sync and channel not in self.model.unordered:
+            occupied = [other for other in self.channels[channel] if other.name not in unsent]
         elif not self.model.sync and message.repeatable:
             occupied = (message,)
         return e.conj(
@@ -131,14 +154,13 @@ class StepBuilder:
     # --- steps
 
     def steps_of_message(self, message: Message) -> Iterator[tuple[Step, Hazard | None]]:
-        for values in product(*(parameter.domain for parameter in message.parameters)):
-            payload = tuple(zip((parameter.name for parameter in message.parameters), values, strict=True))
+        for payload in _payloads(message):
             yield self._exchange(message, payload) if self.model.sync else (self._send(message, payload), None)
         if not self.model.sync:
             yield self._receive(message)
 
     def _send(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> Step:
-        own: dict[str, Expr] = {name: e.Const(sent) for name, sent in payload}
+        own = _constants(payload)
         sender = message.sender
         assigned = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
         updates = self._copying_updates(message, sender, own, self._next_parity(message)) | assigned
@@ -183,7 +205,7 @@ class StepBuilder:
 
     def _exchange(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> tuple[Step, Hazard | None]:
         sender, receiver = message.sender, message.receiver
-        own: dict[str, Expr] = {name: e.Const(sent) for name, sent in payload}
+        own = _constants(payload)
         on_sending = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
         on_receipt = self._assigned(
             message.receipt, Interpretation(self.model, receiver, own, state=OwnViews(receiver))
@@ -365,6 +387,17 @@ def copy_variables(message: Message, role: str) -> list[str]:
     if message.repeatable:
         names.append(parity_variable(message.name, role))
     return names
+
+
+def _payloads(message: Message) -> Iterator[tuple[tuple[str, Value], ...]]:
+    """Yield every payload of a message: its parameters with their values."""
+    names = tuple(parameter.name for parameter in message.parameters)
+    for values in product(*(parameter.domain for parameter in message.parameters)):
+        yield tuple(zip(names, values, strict=True))
+
+
+def _constants(payload: Iterable[tuple[str, Value]]) -> dict[str, Expr]:
+    return {name: e.Const(sent) for name, sent in payload}
 
 
 def _payload_text(payload: tuple[tuple[str, Value], ...]) -> str:

@@ -36,6 +36,16 @@ def age_variable(name: str) -> str:
     return f"{name}.age"
 
 
+def flight_variable(message: str) -> str:
+    """Return the name of the ticks that a message has been in flight."""
+    return f"{message}.flight"
+
+
+def due_variable(message: str) -> str:
+    """Return the name of the ticks since a message became due."""
+    return f"{message}.due"
+
+
 def former_variable(name: str) -> str:
     return f"{name}.former"
 

@@ -58,8 +58,7 @@ def _parts(question: BoundQuestion) -> list[_Part]:
 
     def part(formula: Formula) -> _Part:
         system = slices.slice(slices.components_of(formula))
-        acting = {justice.role for justice in system.justice}
         agents = tuple(agent for agent in system.agents if agent.local)
-        return formula, replace(system, header=(), agents=agents), question.question.assuming & acting
+        return formula, replace(system, header=(), agents=agents), question.question.assuming & system.assumable
 
     return [part(formula) for formula in conjuncts_of(question.question.formula)]

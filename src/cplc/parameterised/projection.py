@@ -70,6 +70,9 @@ class Projection:
 def project(system: System, symmetry_group: SymmetryGroup, left_out: Collection[int]) -> Projection:
     """Return the projection without some members. Raise `NotSeparable` if it does not exist."""
     hidden = variables_of(system, symmetry_group, left_out)
+    for justice in system.justice:
+        if justice.due is not None and not hidden.isdisjoint(reads(justice.due)):
+            raise NotSeparable(f"where justice waits for `{justice.name}` depends on several members")
     for pair in system.shared:
         if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
             raise NotSeparable(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
@@ -116,7 +119,11 @@ def specialise_to_idle(system: System, symmetry_group: SymmetryGroup, idle: Coll
             return None
         updates = tuple((name, substitute(value, values)) for name, value in step.updates if name not in hidden)
         steps[number] = replace(step, guard=guard, updates=updates, operations=())
-    return _without(system, hidden, symmetry_group, idle, steps)
+    justice = tuple(
+        justice if justice.due is None else replace(justice, due=substitute(justice.due, values))
+        for justice in system.justice
+    )
+    return _without(replace(system, justice=justice), hidden, symmetry_group, idle, steps)
 
 
 def _initial_values(system: System, names: Iterable[str]) -> dict[str, Expr]:

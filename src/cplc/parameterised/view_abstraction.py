@@ -334,7 +334,7 @@ class ViewAbstractionProofs:
         symmetry_group = next(
             (symmetry_group for symmetry_group in Symmetry(system).groups if symmetry_group.families == families), None
         )
-        if symmetry_group is None or system.conditions:
+        if symmetry_group is None or system.may_lack_fair_runs:
             return None
         assuming = bound.question.assuming
         if any(

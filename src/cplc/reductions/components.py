@@ -9,7 +9,7 @@ contains
 
 * every variable of its atoms,
 * every variable that the steps of its ``does(…)``, or the ticks that it counts, read or write,
-* every variable of the system's fairness conditions,
+* every variable of the system's fairness conditions, and of steps that must recur,
 * for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
 * for every uniform strategy, every variable that a member of the group observes, reads or writes.
 
@@ -86,7 +86,7 @@ from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.interpreter import Interpreter, Key, key
-from cplc.system.model import Justice, Message, State, Step, System
+from cplc.system.model import Message, State, Step, System
 from cplc.system.trace import Evidence, Move, Run
 
 
@@ -111,8 +111,9 @@ class IndependentComponents:
         for step in self.system.steps:
             yield step.footprint
         for justice in self.system.justice:
-            if len(justice.steps) > 1:
-                yield frozenset().union(*(self.system.steps[index].footprint for index in justice.steps))
+            due = frozenset() if justice.due is None else reads(justice.due)
+            if len(justice.steps) > 1 or due:
+                yield due.union(*(self.system.steps[index].footprint for index in justice.steps))
 
     @cached_property
     def _component_of(self) -> dict[str, frozenset[str]]:
@@ -125,6 +126,9 @@ class IndependentComponents:
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
+        for justice in self.system.justice:
+            if justice.recurs:
+                named.update(*(self.system.steps[index].footprint for index in justice.steps))
         for part in core_subformulas(formula):
             match part:
                 case Atom(condition):
@@ -216,7 +220,7 @@ def _restricted_system(
         restrict_declarations(system, variables, messages),
         steps=tuple(_cut_step(system.steps[index], variables) for index in new_index),
         justice=tuple(
-            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
+            replace(justice, steps=tuple(new_index[index] for index in justice.steps))
             for justice in system.justice
             if all(index in new_index for index in justice.steps)
         ),

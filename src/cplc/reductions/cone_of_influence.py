@@ -146,7 +146,11 @@ class ConeOfInfluence:
     @cached_property
     def _always_needed(self) -> frozenset[str]:
         """The variables that guards and fairness conditions depend on."""
-        read = (*(step.guard for step in self.system.steps), *self.system.fairness)
+        read = (
+            *(step.guard for step in self.system.steps),
+            *self.system.due_conditions,
+            *self.system.fairness,
+        )
         return self._with_sources(frozenset().union(*map(reads, read)))
 
     @cached_property

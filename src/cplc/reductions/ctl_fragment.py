@@ -41,7 +41,7 @@ def graph_conditions(problem: Problem) -> tuple[Expr, ...] | None:
     Stubborn sets and orbits preserve neither fairness conditions nor rounds.
     """
     system = problem.system
-    return None if system.is_synchronous or system.conditions else ctl_conditions(problem.formula)
+    return None if system.is_synchronous or system.may_lack_fair_runs else ctl_conditions(problem.formula)
 
 
 def ctl_conditions(formula: Formula) -> tuple[Expr, ...] | None:

@@ -261,6 +261,7 @@ def canonical_description(system: System, renamed: Renaming = lambda name: name)
             (
                 None if justice.role is None else renamed(justice.role),
                 frozenset(renamed(system.steps[index].name) for index in justice.steps),
+                None if justice.due is None else key(justice.due),
             )
             for justice in system.justice
         ),

@@ -124,7 +124,7 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
         anchor=f"q{number}",
         name=question.name,
         title=question.title or "",
-        assuming=", ".join(sorted(question.assuming)),
+        assuming=question.assumed,
         answer=result.answer,
         standing=standing,
         style=STYLES[standing],

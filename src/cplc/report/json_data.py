@@ -39,6 +39,7 @@ def result_data(result: Result) -> Data:
         "title": question.title,
         "formula": question.text,
         "assuming": sorted(question.assuming),
+        "bounds": dict(question.bounds),
         "verdict": result.answer,
         "expected": question.expected,
         "as_expected": result.as_expected,

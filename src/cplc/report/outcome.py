@@ -57,7 +57,7 @@ class Outcome:
 def sentence(result: Result) -> str:
     """Return the verdict in one sentence."""
     question = result.question
-    assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+    assuming = f" assuming {question.assumed}" if question.assumed else ""
     title = f" ({printable(question.title)})" if question.title else ""
     expected = {"holds": "", "fails": ", expected to fail"}[question.expected]
     return f"{question.name}{assuming} {_VERBS[result.answer]}{expected}{title}"

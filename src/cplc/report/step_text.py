@@ -111,6 +111,10 @@ def variable_text(system: System, variable: Variable) -> str:
         case "clock":
             observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
             return f"ticks of {variable.about}{observer}"
+        case "flight":
+            return f"ticks that {variable.about} is in flight"
+        case "due":
+            return f"ticks since {variable.about} became due"
         case "remaining":
             observer = "" if variable.name.startswith(f"{variable.about}.") else f" as {_viewer_of(variable)} sees it"
             return f"ticks left of {variable.about}{observer}"

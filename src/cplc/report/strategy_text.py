@@ -63,7 +63,7 @@ def _where_from(system: System, evidence: Evidence) -> str:
 
 
 def _without_choice(system: System) -> str:
-    if system.conditions:
+    if system.may_lack_fair_runs:
         return "none is shown where conditions of fairness decide who wins"
     return "whatever they do, it comes about"
 

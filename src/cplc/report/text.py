@@ -175,7 +175,7 @@ def headline(result: Result, style: Style = plain) -> str:
     """Return the verdict, the name and the formula in one line."""
     question = result.question
     verdict = style(f"{_WORDS[result.answer]:<7}", verdict_part(result))
-    assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+    assuming = f" assuming {question.assumed}" if question.assumed else ""
     expected = expectation(result)
     where = place(result.span)
     end = style(f"  {where}", "place") if where else ""

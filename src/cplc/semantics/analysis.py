@@ -17,10 +17,11 @@ from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.imports import Load, load_program
 from cplc.semantics.instances import MAX_INSTANCES, MAX_INSTANCES_OF_OTHER_PROTOCOLS, InstanceTable, ProtocolInstance
 from cplc.semantics.instantiate import Instantiator, has_defaults, parameter_values
+from cplc.semantics.instantiate_bounds import assumptions
 from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
-from cplc.semantics.model import CheckedModel
+from cplc.semantics.model import Bound, CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
 from cplc.semantics.references import Scope
 from cplc.semantics.signatures import Library, broken_symbols, check_macros, declare, forbid_recursion
@@ -55,22 +56,32 @@ class Analysis:
             return None
         return UniformityCheck(self._instances.protocol_instance.template, parameter, self._instances.templates)
 
-    def resolve_roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-        """Return the role instances that ``Mer``, ``Cus[1]``, ``Cus`` or ``all`` stand for."""
+    def resolve_assumptions(
+        self, assumed: Sequence[str]
+    ) -> tuple[tuple[str, ...], tuple[Bound, ...], tuple[Diagnostic, ...]]:
+        """Return the roles and messages that ``Mer``, ``Cus``, ``all`` or ``pay within 2`` name, and the bounds."""
         problems = DiagnosticSink()
         roles = self.model.roles if self.model else ()
-        members: dict[str, None] = {}
-        for name in names:
-            name_ = re.sub(r"\s", "", name)
-            matching = [role.name for role in roles if name_ in ("all", role.name, role.family)]
+        messages = self.model.messages if self.model else ()
+        resolved_names: list[tuple[tuple[str, ...], int | None]] = []
+        for text in assumed:
+            span = Span(Source("--assuming", text), 0, len(text))
+            name, within, bound = text.partition(" within ")
+            name = re.sub(r"\s", "", name)
+            if within and not re.fullmatch(r"\s*[0-9]{1,5}\s*", bound):
+                problems.report(rules.BAD_DEADLINE, span, f"`{bound.strip()}` is no number of ticks")
+                continue
+            matching = [role.name for role in roles if name in ("all", role.name, role.family)]
+            matching += [one.name for one in messages if name in (one.name, one.name.partition("[")[0])]
             if not matching:
-                span = Span(Source("--assuming", name), 0, len(name))
                 candidates = ["all", *(role.name for role in roles), *(role.family for role in roles)]
+                candidates += [message.name for message in messages]
                 problems.report(
-                    rules.UNKNOWN_NAME, span, f"No role is called `{name}`", *did_you_mean(name, candidates)
+                    rules.UNKNOWN_NAME, span, f"No role or message is called `{name}`", *did_you_mean(name, candidates)
                 )
-            members.update(dict.fromkeys(matching))
-        return tuple(members), problems.sorted()
+            resolved_names.append((tuple(matching), int(bound) if within else None))
+        progress, bounds = assumptions(resolved_names, {message.name: message.sender for message in messages})
+        return progress, bounds, problems.sorted()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,13 @@ class ExpressionChecker:
         self._nodes = 0
         return self.path_formula(expr, scope, Purpose.CONTENT)[0]
 
+    def fairness(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+        """Return a condition of fairness: of states, or ``does(m)``, a step that is taken again and again."""
+        if isinstance(expr, ast.Does):
+            self._nodes = 0
+            return self._modalities.does_in_fairness(expr, scope)
+        return self.condition(expr, scope, Purpose.STATE)
+
     def number(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a whole number that is known before the protocol runs."""
         self._nodes = 0

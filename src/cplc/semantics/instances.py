@@ -93,6 +93,11 @@ class PendingInstance(Generic[T]):
     scope: str
 
 
+OtherDeclaration = (
+    resolved.Choice | resolved.Channel | resolved.Fairness | resolved.Property | resolved.Check | resolved.Analyze
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Parties:
     """An ordered pair of roles: sender and receiver, debtor and creditor, or maker and addressee."""
@@ -118,16 +123,7 @@ class InstanceTable:
     claims: dict[str, PendingInstance[resolved.Claim]] = field(default_factory=dict)
     facts: dict[str, PendingInstance[resolved.Fact]] = field(default_factory=dict)
     agents: dict[str, PendingInstance[resolved.Agent]] = field(default_factory=dict)
-    other_declarations: list[
-        PendingInstance[
-            resolved.Choice
-            | resolved.Channel
-            | resolved.Fairness
-            | resolved.Property
-            | resolved.Check
-            | resolved.Analyze
-        ]
-    ] = field(default_factory=list)
+    other_declarations: list[PendingInstance[OtherDeclaration]] = field(default_factory=list)
     parties: dict[str, Parties] = field(default_factory=dict)
     """The roles of every message, commitment and claim."""
     left_out: set[str] = field(default_factory=set)
@@ -155,11 +151,13 @@ class InstanceTable:
 
     @property
     def has_ticks(self) -> bool:
-        """Return whether time passes: a deadline, an age or a content counts ticks."""
+        """Return whether time passes: a deadline, a delay of a channel, an age or a content counts ticks."""
         bodies = [pending.body for pending in self.commitments.values()]
         timed = any(body.within or body.expires or resolved.counts_ticks(body.consequent) for body in bodies)
+        bounds = (pending.body for pending in self.other_declarations)
         return (
             timed
+            or any(isinstance(body, resolved.Channel) and body.within is not None for body in bounds)
             or self.reads_age
             or any(resolved.counts_ticks(pending.body.content) for pending in self.claims.values())
         )

@@ -15,9 +15,16 @@ from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.deadlines import DeadlineInstantiator
 from cplc.semantics.expressions import tick_length
-from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, PendingInstance, ProtocolInstance, Values
-from cplc.semantics.instantiate import Instantiator, may_coincide, range_text, shown
-from cplc.semantics.instantiate_terms import Resolver, Watch, where
+from cplc.semantics.instances import (
+    MAX_FAMILY_SIZE,
+    InstanceTable,
+    PendingInstance,
+    ProtocolInstance,
+    Values,
+)
+from cplc.semantics.instantiate import Instantiator, range_text, shown
+from cplc.semantics.instantiate_bounds import BoundInstantiator
+from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
@@ -36,6 +43,7 @@ class ClauseInstantiator:
         self._table = table
         self._instantiator = instantiator
         self._deadlines = DeadlineInstantiator(table)
+        self._bounds = BoundInstantiator(table)
 
     def checked(
         self, template: resolved.Template, parameters: dict[str, Value], channels: str | None
@@ -80,7 +88,8 @@ class ClauseInstantiator:
             messages=messages,
             facts=facts,
             commitments=commitments,
-            unordered=frozenset(self._unordered()),
+            unordered=frozenset(self._bounds.unordered()),
+            channel_delays=tuple(self._bounds.delays().items()),
             fairness=tuple(self._fairness()),
             properties=properties,
             checks=tuple(self._checks()),
@@ -349,21 +358,6 @@ class ClauseInstantiator:
 
     # --- the rest -------------------------------------------------------------------------------
 
-    def _unordered(self) -> Iterator[tuple[str, str]]:
-        for pending in self._table.other_declarations:
-            if isinstance(pending.body, resolved.Channel):
-                resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-                one, other = pending.body.sender, pending.body.receiver
-                for sender in resolver.agents(one):
-                    for receiver in resolver.agents(other):
-                        if sender.name != receiver.name:
-                            yield sender.name, receiver.name
-                        elif not may_coincide(one, other, pending.protocol_instance):
-                            message = f"There is no channel from `{sender.name}` to itself"
-                            self._table.problems.report(
-                                rules.SAME_ROLE, pending.body.span, message, *where(pending.values)
-                            )
-
     def _fairness(self) -> Iterator[model.Fairness]:
         for pending in self._table.other_declarations:
             if isinstance(pending.body, resolved.Fairness):
@@ -380,7 +374,7 @@ class ClauseInstantiator:
             node = pending.body.node
             resolver = Resolver(self._table, pending.protocol_instance, pending.values)
             formula = resolver.term(pending.body.formula)
-            assuming = tuple(self._assuming(pending.body.assuming, resolver))
+            assuming, bounds = self._bounds.assumed(pending.body.assuming, pending)
             if self._table.problems.errors == before:
                 nothing = resolver.vacuity.vacuous_quantifiers(self._table.fact_vacuity)
                 constant = resolver.vacuity.constant_implications(self._table.fact_vacuity)
@@ -392,17 +386,9 @@ class ClauseInstantiator:
                     node.expect == "holds",
                     nothing,
                     constant,
+                    bounds,
                     span=node.name.span,
                 )
-
-    def _assuming(
-        self, roles: Iterable[resolved.RoleTree | resolved.AllOf | None], resolver: Resolver
-    ) -> Iterable[str]:
-        roles_: dict[str, None] = {}
-        for role in roles:
-            agents = self._table.roles if role is None else resolver.agents(role)
-            roles_.update(dict.fromkeys(agent.name for agent in agents))
-        return roles_
 
     def _check_items(self) -> Iterator[ast.CheckItem]:
         """Yield the check items of the protocol itself, without those of its parts."""

@@ -158,6 +158,16 @@ class ModalityChecker:
             return resolved.FALSE, PATH
         return resolved.Does(verb, subject, other, expr.by is not None, expr.span), PATH
 
+    def does_in_fairness(self, expr: ast.Does, scope: Scope) -> resolved.Tree:
+        """Return the steps of a message, of a role or of time, as a fairness condition names them."""
+        tree, _ = self.does(expr, scope)
+        if isinstance(tree, resolved.Does) and tree.verb not in ("take", "act", "send", "tick"):
+            hint = Note("use the message that performs it, or a condition on states")
+            message = f"A fairness condition cannot be about `{tree.verb}`"
+            self._error(rules.WRONG_KIND, expr.span, message, hint)
+            return resolved.FALSE
+        return tree
+
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
         """Return a step in a content: a message taking effect, a role acting or a tick."""
         tree, type_ = self.does(expr, scope)

@@ -167,8 +167,16 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """An assumption on messages: each is sent at most so many ticks after it became due."""
+
+    messages: tuple[str, ...]
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fairness:
-    """A condition that holds infinitely often on every run considered."""
+    """A condition that holds infinitely often on every run considered, or steps that are taken infinitely often."""
 
     condition: Term
     span: Span = _span()
@@ -179,13 +187,15 @@ class Property:
     name: str
     title: str | None
     assuming: tuple[str, ...]
-    """Role instances, families unrolled."""
+    """Role instances, families unrolled, and messages."""
     formula: Term
     expect_holds: bool
     vacuous_quantifiers: tuple[str, ...] = ()
     """Its vacuous quantifiers: without instances, and decisive."""
     constant_implications: tuple[str, ...] = ()
     """Explanations of its implications that a constant makes true."""
+    bounds: tuple[Bound, ...] = ()
+    """The bounds within which roles and messages act, by assumption."""
     span: Span = _span()
 
 
@@ -295,6 +305,10 @@ class CheckedModel:
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
+    channel_delays: tuple[tuple[tuple[str, str], int], ...] = ()
+    """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
+    bounds: tuple[Bound, ...] = ()
+    """Bounds that a question assumes of this copy of the model; none in the model of a file."""
     tick: int | None = None
     """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0
@@ -319,9 +333,14 @@ class CheckedModel:
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
         return (
             any(timed)
-            or bool(self.ages)
+            or bool(self.ages or self.channel_delays or self.bounds)
             or any(map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims))))
         )
+
+    @cached_property
+    def delays(self) -> dict[tuple[str, str], int]:
+        """The most ticks that a message is in flight, by sender and receiver; none where messages take no time."""
+        return {} if self.sync else dict(self.channel_delays)
 
     @cached_property
     def ages(self) -> dict[tuple[str, str], int]:

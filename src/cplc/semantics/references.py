@@ -418,6 +418,21 @@ class SymbolLookup:
                 self._wrong_kind(ref, other, "a message or a role")
         return None
 
+    def assumed(
+        self, ref: ast.Ref, scope: Scope
+    ) -> resolved.RoleTree | resolved.AllOf | resolved.Instance | resolved.EveryInstance | None:
+        """Return the roles or messages that are assumed to make progress."""
+        if every := self._references.family(ref, scope):
+            return every
+        match self._references.find(ref, scope):
+            case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
+                return role
+            case resolved.AllOf() | resolved.Instance(resolved.MessageSymbol()) as several:
+                return several
+            case other:
+                self._wrong_kind(ref, other, "a role or a message")
+                return None
+
     def message(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
         entity = self._references.find(ref, scope)
         if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.MessageSymbol):

@@ -516,8 +516,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    sender: RoleTree | AllOf
-    receiver: RoleTree | AllOf
+    sender: RoleTree | AllOf | None
+    receiver: RoleTree | AllOf | None
+    """Both are None for all channels."""
+    is_unordered: bool
+    within: Tree | None
     span: Span
 
 
@@ -539,10 +542,17 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed:
+    subject: RoleTree | AllOf | Instance | EveryInstance | None
+    """Roles or messages; None stands for ``all`` roles."""
+    within: Tree | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
     node: ast.Property
-    assuming: tuple[RoleTree | AllOf | None, ...]
-    """None stands for ``all``."""
+    assuming: tuple[Assumed, ...]
     formula: Tree
 
 

@@ -90,8 +90,9 @@ class TemplateBuilder:
                             checks = tuple(self._check(declaration))
                         yield from checks
                 case ast.Fairness():
-                    condition = self._expression_checker.condition(declaration.condition, scope, Purpose.STATE)
-                    yield resolved.Fairness(condition, declaration.span)
+                    yield resolved.Fairness(
+                        self._expression_checker.fairness(declaration.condition, scope), declaration.span
+                    )
                 case ast.Agent(name):
                     agent = signature.symbols.get(name.text)
                     if isinstance(agent, resolved.AgentSymbol) and agent.node is declaration:
@@ -295,10 +296,14 @@ class TemplateBuilder:
             self._problems.report(rules.BAD_TICK, part.node.protocol.span, message, hint)
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
+        within = None if channel.within is None else self._expression_checker.number(channel.within, scope)
+        if channel.sender is None or channel.receiver is None:
+            yield resolved.Channel(None, None, channel.is_unordered, within, channel.span)
+            return
         sender = self._expression_checker.names.roles(channel.sender, scope)
         receiver = self._expression_checker.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
-            yield resolved.Channel(sender, receiver, channel.span)
+            yield resolved.Channel(sender, receiver, channel.is_unordered, within, channel.span)
 
     # --- used protocols -------------------------------------------------------------------------
 
@@ -372,12 +377,13 @@ class TemplateBuilder:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming: list[resolved.RoleTree | resolved.AllOf | None] = []
-        for ref in node.assuming:
-            if ref.span.text == "all":
-                assuming.append(None)
-            elif (role := self._expression_checker.names.roles(ref, scope)) is not None:
-                assuming.append(role)
+        assuming: list[resolved.Assumed] = []
+        for assumed in node.assuming:
+            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            if assumed.subject.span.text == "all":
+                assuming.append(resolved.Assumed(None, within, assumed.span))
+            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
+                assuming.append(resolved.Assumed(subject, within, assumed.span))
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
             yield resolved.Property(node, tuple(assuming), formula)

@@ -210,10 +210,13 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """``channel i -> j unordered``."""
+    """``channel i -> j unordered within 2``; all channels without ``i -> j``."""
 
-    sender: Ref
-    receiver: Ref
+    sender: Ref | None
+    receiver: Ref | None
+    is_unordered: bool = False
+    within: Expr | None = None
+    """The most ticks that a message is in flight."""
     span: Span = _span()
 
 
@@ -261,12 +264,21 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed:
+    """``R within 2`` after ``assuming``: a role or message, or the Ref `all`, and the ticks within which it acts."""
+
+    subject: Ref
+    within: Expr | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
-    """``property name "doc" assuming R, S: formula expect holds``; ``assuming all`` is a single Ref `all`."""
+    """``property name "doc" assuming R, S within 1: formula expect holds``."""
 
     name: Name
     title: str | None
-    assuming: tuple[Ref, ...]
+    assuming: tuple[Assumed, ...]
     formula: Expr
     expect: Literal["holds", "fails"] = "holds"
     doc: str | None = field(default=None, compare=False)

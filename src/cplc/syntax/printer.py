@@ -213,10 +213,10 @@ def _declaration(tree: ast.Declaration) -> list[str]:
         case ast.Claim(name, maker, addressee, content, doc=doc):
             parties = f"{reference(maker)}, {reference(addressee)}"
             return [*_doc(doc), f"claim {name.text} = claim({parties}, {_argument(content)})"]
+        case ast.Channel():
+            return [_channel(tree)]
         case ast.Clock(length):
             return [f"clock tick = {formula(length)}"]
-        case ast.Channel(sender, receiver):
-            return [f"channel {reference(sender)} -> {reference(receiver)} unordered"]
         case ast.Use(protocol, arguments, alias, conditions, doc=doc):
             bound = ", ".join(f"{item.name.text} = {_argument(item.value)}" for item in arguments)
             text = f"use {reference(protocol)}" + (f"({bound})" if arguments else "")
@@ -294,8 +294,7 @@ def _role(tree: ast.Role) -> list[str]:
 def _commitment(tree: ast.Commitment) -> str:
     parties = f"{reference(tree.debtor)}, {reference(tree.creditor)}"
     text = f"commitment {tree.name.text} = C({parties}, {_argument(tree.antecedent)}, {_argument(tree.consequent)})"
-    if tree.within is not None:
-        text += f" within {formula(tree.within)}"
+    text += _within(tree.within)
     if tree.expires is not None:
         text += f" expires {formula(tree.expires)}"
     return text + (" revocable" if tree.revocable else "")
@@ -306,8 +305,23 @@ def _property(tree: ast.Property) -> str:
     if tree.title is not None:
         head += f" {_quoted(tree.title)}"
     if tree.assuming:
-        head += f" assuming {_references(tree.assuming)}"
+        head += f" assuming {', '.join(map(_assumed, tree.assuming))}"
     return f"{head}: {formula(tree.formula)}{_expect(tree.expect)}"
+
+
+def _assumed(tree: ast.Assumed) -> str:
+    return reference(tree.subject) + _within(tree.within)
+
+
+def _channel(tree: ast.Channel) -> str:
+    text = "channel"
+    if tree.sender is not None and tree.receiver is not None:
+        text += f" {reference(tree.sender)} -> {reference(tree.receiver)}"
+    return text + (" unordered" if tree.is_unordered else "") + _within(tree.within)
+
+
+def _within(within: ast.Expr | None) -> str:
+    return "" if within is None else f" within {formula(within)}"
 
 
 def _expect(expect: str) -> str:

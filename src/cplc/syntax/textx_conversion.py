@@ -104,7 +104,7 @@ class Conversion:
             case "Clock":
                 return ast.Clock(self._duration(node.length), span=span)
             case "Channel":
-                return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
+                return self._channel(node, span)
             case "For":
                 return self._loop(node, span)
             case "Use":
@@ -223,9 +223,21 @@ class Conversion:
         title, assuming = self._only("The title", node.titles), self._only("`assuming`", node.assumptions)
         return ast.Property(
             self.name(node.name), self.string(title) if title else None,
-            self.references(assuming.roles) if assuming else (), self.expression(node.formula),
+            self._readable(assuming.assumed, self._assumed) if assuming else (), self.expression(node.formula),
             self._expected(node), self._doc(span), span=span,
         )  # fmt: skip
+
+    def _assumed(self, node: Any) -> ast.Assumed:
+        within = self.expression(node.bound.ticks) if node.bound else None
+        return ast.Assumed(self.reference(node.subject), within, span=self.span(node))
+
+    def _channel(self, node: Any, span: Span) -> ast.Channel:
+        unordered, delays = (
+            [option for option in node.options if type(option).__name__ == kind] for kind in ("Unordered", "Within")
+        )
+        within, is_unordered = self._only("`within`", delays), self._only("`unordered`", unordered) is not None
+        sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
+        return ast.Channel(sender, receiver, is_unordered, self.expression(within.ticks) if within else None, span=span)
 
     def _check_item(self, node: Any) -> ast.CheckItem:
         name = self.name(node.name)

@@ -11,7 +11,7 @@ from itertools import product
 
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
 from cplc.system.memoize import memoize_per_system
-from cplc.system.model import State, System
+from cplc.system.model import Justice, State, System
 from cplc.system.synchronous import Change, Player
 
 
@@ -105,6 +105,10 @@ class Interpreter:
 
     def is_enabled(self, state: State, step: int) -> bool:
         return holds(self.system.steps[step].guard, state)
+
+    def is_waiting(self, state: State, justice: Justice) -> bool:
+        """Tell whether the constraint waits in the state for one of its steps."""
+        return holds(self.system.waiting(justice), state)
 
     def enabled(self, state: State) -> tuple[int, ...]:
         return tuple(step for step in range(len(self.system.steps)) if self.is_enabled(state, step))

@@ -30,7 +30,7 @@ def problems(system: System) -> Iterator[str]:
     for step in system.steps:
         yield from _step_is_sound(system, step)
     for justice in system.justice:
-        if not justice.steps:
+        if not justice.steps and not justice.is_condition:
             yield f"justice `{justice.name}` names no step"
         yield from (f"justice `{justice.name}` names no step {i}" for i in justice.steps if i >= len(system.steps))
         if justice.role is not None and justice.role not in system.agent:
@@ -117,6 +117,7 @@ def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"commitment `{c.name}`", c.on_course) for c in system.commitments)
     yield from ((f"claim `{c.name}`", part) for c in system.claims for part in (c.content, c.on_course))
     yield "the initial condition", system.start
+    yield from ((f"justice `{justice.name}`", justice.due) for justice in system.justice if justice.due is not None)
     yield from (("a fairness condition", condition) for condition in system.fairness)
     yield from ((f"hazard `{text}`", condition) for text, condition, _ in system.hazards)
 

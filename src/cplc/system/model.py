@@ -3,14 +3,15 @@
 A state assigns each variable a value of its domain. A step changes the state; steps are interleaved, and every state
 also has an idle step that changes nothing. A formula is evaluated over the states reachable from the initial ones. Runs
 are infinite. A run is fair if it satisfies every `Justice` constraint that is unconditional or assumed, and every
-condition of `fairness` and of `recurring` infinitely often.
+condition of `fairness` and of `recurring` infinitely often. Fairness may exclude every run from a state only if there
+are such conditions, or steps that must recur although something can disable them (`may_lack_fair_runs`).
 
 A synchronous system has no steps; its players act together in rounds (`cplc.system.synchronous`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
@@ -37,6 +38,8 @@ VariableKind = Literal[
     "last",        # the last move of one side, or "none" where that does not bind it; only if a question asks
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
+    "flight",      # ticks that a message has been in flight, up to the delay of its channel
+    "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes
     "remaining",   # ticks that remain of a deadline that was copied from a payload; 0 where none is ahead
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
@@ -201,13 +204,27 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Justice:
-    """Weak fairness: if from some point on one of these steps is enabled in every state, one of them is taken."""
+    """Weak fairness: if from some point on some of these steps is enabled, or due, in every state, one is taken."""
 
     name: str
     steps: tuple[int, ...]
     """Positions in the system's steps."""
     role: str | None
     """The sender that must be assumed to keep going; None if the constraint is unconditional."""
+    due: Expr | None = None
+    """The condition that one of them is due: true if one must recur, None if they are due where they are enabled."""
+    is_condition: bool = False
+    """True if it holds on runs restricted to other steps too, of which it leaves none; other constraints do not."""
+
+    @property
+    def message(self) -> str:
+        """The message that it is about, if it is about one."""
+        return self.name.partition(" ")[2]
+
+    @property
+    def recurs(self) -> bool:
+        """Return whether one of the steps must be taken infinitely often, enabled or not."""
+        return self.due == TRUE
 
 
 def terminal(steps: Iterable[Step]) -> Expr:
@@ -252,7 +269,12 @@ class System:
     @property
     def without_conditions(self) -> System:
         """The same system without fairness conditions."""
-        return replace(self, fairness=(), recurring=())
+        return replace(
+            self,
+            fairness=(),
+            recurring=(),
+            justice=tuple(replace(one, due=None) if one.recurs else one for one in self.justice),
+        )
 
     @property
     def is_synchronous(self) -> bool:
@@ -294,12 +316,32 @@ class System:
     def claim(self) -> dict[str, Claim]:
         return {claim.name: claim for claim in self.claims}
 
+    @property
+    def assumable(self) -> frozenset[str]:
+        """The roles and messages that some justice constraint is assumed for."""
+        assumed = (one for one in self.justice if one.role is not None)
+        return frozenset(name for one in assumed for name in (one.role, one.message) if name)
+
+    @property
+    def due_conditions(self) -> tuple[Expr, ...]:
+        """The conditions of justice constraints that do not wait for enabled steps alone."""
+        return tuple(justice.due for justice in self.justice if justice.due is not None)
+
     @cached_property
     def terminal(self) -> Expr:
         return terminal(self.steps)
 
-    def enabled(self, justice: Justice) -> Expr:
-        return disj(self.steps[index].guard for index in justice.steps)
+    @cached_property
+    def may_lack_fair_runs(self) -> bool:
+        """Return whether some state may begin no fair run.
+
+        Justice alone never excludes every run: see `cplc.checking.realizability`.
+        """
+        return bool(self.conditions) or any(justice.recurs for justice in self.justice)
+
+    def waiting(self, justice: Justice) -> Expr:
+        """Return where the constraint waits for one of its steps."""
+        return disj(self.steps[index].guard for index in justice.steps) if justice.due is None else justice.due
 
     def shared_between(self, first: str, second: str) -> tuple[tuple[str, str], ...]:
         """Return the copies at ``first`` and at ``second`` of each variable that the two share."""
@@ -309,9 +351,26 @@ class System:
             if {pair.first, pair.second} == {first, second}
         )
 
-    def constraints(self, assuming: frozenset[str]) -> tuple[Justice, ...]:
-        """Return the justice constraints in force if these roles keep going."""
-        return tuple(justice for justice in self.justice if justice.role is None or justice.role in assuming)
+    def constraints(self, assuming: frozenset[str], allowed: Container[int] | None = None) -> tuple[Justice, ...]:
+        """Return the justice constraints in force if these roles keep going, or the senders of these messages.
+
+        On runs restricted to the ``allowed`` steps only these count, and only where they are enabled: what would make a
+        due step possible may not be allowed.
+        """
+        in_force = tuple(
+            one for one in self.justice if one.role is None or not assuming.isdisjoint((one.role, one.message))
+        )
+        if allowed is None:
+            return in_force
+        restricted = (
+            replace(
+                one,
+                steps=tuple(step for step in one.steps if step in allowed),
+                due=TRUE if one.recurs else None,
+            )
+            for one in in_force
+        )
+        return tuple(one for one in restricted if one.steps or one.is_condition)
 
     def problems(self) -> Iterator[str]:
         """Yield every violation of well-formedness."""

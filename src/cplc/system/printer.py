@@ -385,4 +385,6 @@ def _operation_text(operation: Operation) -> str:
 def _justice_text(system: System, justice: Justice) -> str:
     steps = ", ".join(system.steps[index].name for index in justice.steps)
     named = justice.name if steps == justice.name else f"{justice.name}: {steps}"
+    if justice.due is not None:
+        named = f"{named} again and again" if justice.recurs else f"{named} due where {expr_text(justice.due)}"
     return named if justice.role is None else f"{named} (assuming {justice.role})"

@@ -49,7 +49,7 @@ def systems(draw: DrawFn, *, fairness: bool | None = None, lifelike: bool = Fals
         (),
         (),
         tuple(steps),
-        _just(steps) if lifelike else _justice(draw, agents, steps),
+        _just(steps) if lifelike else _justice(draw, agents, steps, with_fairness=with_fairness),
         tuple(conditions),
     )
 
@@ -155,7 +155,7 @@ def _simple_guards(shapes: Shapes) -> SearchStrategy[Expr]:
     return _comparisons(shapes).map(e.negate) | _comparisons(shapes) | st.just(e.TRUE)
 
 
-def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tuple[Justice, ...]:
+def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step], *, with_fairness: bool) -> tuple[Justice, ...]:
     """Constraints on most of the steps, now and then on two of them together."""
     conditions: list[Justice] = []
     for number, step in enumerate(steps):
@@ -163,7 +163,10 @@ def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tupl
         if draw(st.sampled_from((True, True, False))):
             joined = draw(st.sampled_from(((number,), (number,), (number, len(steps) - 1 - number))))
             positions = tuple(dict.fromkeys(joined))
-            conditions.append(Justice(f"j{number}", positions, draw(st.sampled_from(roles))))
+            recurs = with_fairness and draw(st.sampled_from((False, False, True)))
+            role = None if recurs else draw(st.sampled_from(roles))
+            due = e.TRUE if recurs else None
+            conditions.append(Justice(f"j{number}", positions, role, due, recurs and draw(st.booleans())))
     return tuple(conditions)
 
 

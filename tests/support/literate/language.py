@@ -4,7 +4,8 @@ Every ```` ```cpl ```` block is one test, named after the heading above it.
 ``// error: [code] "text"`` or ``// warning: …`` at the end of a line announces one diagnostic that begins on that
 line; the text, if it is given, is what the diagnostic underlines (a ``…`` at its end stands for the rest). What is
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
-and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
+and must come out as it expects; ``// vacuous`` announces that one holds vacuously, ``// unknown`` that there is no
+answer. Further words of the fence:
 ``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
 parameter of the protocol. The usual checks apply to each block as to each file: one that fails, be it as a
 warning, is announced with `check sound expect fails`, or switched off with `check -sound`. An ```` ```ispl ```` block
@@ -36,9 +37,10 @@ ENGINES: tuple[Engine, ...] = ("symbolic", "explicit")
 _THIRD: tuple[Engine, ...] = ("onthefly",)
 
 _ASSERTION = re.compile(
-    r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$|-- (vacuous|fails)\s*$'
+    r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|'
+    r"// (vacuous|unknown)\s*$|-- (vacuous|fails)\s*$"
 )
-_LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous)|--\s*fails", re.IGNORECASE)
+_LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous|unknown)|--\s*fails", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -225,10 +227,14 @@ def _compare_verdicts(test: LanguageTest, compilation: CplCompilation) -> None:
             line = span.position[0] if span else 0
             lines.add(line)
             where = f"  line {test.block.first_line + line - 1}: `{result.question.name}` ({engine})"
-            if not result.as_expected:
+            announced = test.answers.get(line)
+            if announced == "unknown" or result.answer == "unknown":
+                if result.answer != announced:
+                    wrong.append(f"{where}: {result.answer}: {result.reason}")
+            elif not result.as_expected:
                 reason = f": {result.reason}" if result.reason else ""
                 wrong.append(f"{where}: {result.answer}{reason}, expected: {result.question.expected}")
-            elif (result.answer == "vacuous") != (test.answers.get(line) == "vacuous"):
+            elif (result.answer == "vacuous") != (announced == "vacuous"):
                 wrong.append(f"{where}: {result.answer}")
     wrong.extend(
         f"  line {test.block.first_line + line - 1}: nothing is verified here" for line in test.answers.keys() - lines

@@ -152,8 +152,14 @@ class Naive:
     def _progress(self, justice: Justice) -> Callable[[States], States]:
         """Return the states that wait for nothing, or go on within a set by a step of the constraint."""
         steps = frozenset(justice.steps)
-        waits = frozenset(state for state in self.reachable if any(step in steps for step, _ in self.edges[state]))
+        waits = self._waits(justice)
         return lambda z: (z - waits) | self.predecessors(z, steps)
+
+    def _waits(self, justice: Justice) -> States:
+        """Return where the constraint waits: always, where a step is due, or where a step is enabled."""
+        if justice.due is not None:
+            return self.where(justice.due)
+        return frozenset[Frozen]().union(*(self.where(self.system.steps[number].guard) for number in justice.steps))
 
     def _visit(self, condition: Expr) -> Callable[[States], States]:
         holds = self.where(condition)
@@ -459,13 +465,20 @@ class Naive:
             state: [(step, to) for step, to in edges if step in remaining_steps] for state, edges in self.edges.items()
         }
 
-        def waits(served: frozenset[int]) -> States:
-            return frozenset(state for state, edges in moves.items() if any(step in served for step, _ in edges))
-
-        constraints = [frozenset(justice.steps) & remaining_steps for justice in self.system.constraints(assuming)]
+        constraints = [
+            justice
+            if along is None
+            else replace(
+                justice,
+                steps=tuple(step for step in justice.steps if step in remaining_steps),
+                due=justice.due if justice.recurs else None,
+            )
+            for justice in self.system.constraints(assuming)
+        ]
+        constraints = [justice for justice in constraints if justice.steps or justice.is_condition]
         return Runs(
             {state: [(None, state), *edges] for state, edges in moves.items()},
-            [(waits(served), frozenset[int | None](served)) for served in constraints],
+            [(self._waits(justice), frozenset[int | None](justice.steps)) for justice in constraints],
             [self.where(condition) for condition in self.system.fairness],
         )
 

@@ -287,11 +287,11 @@ class ExplicitEngine(Engine[States]):
 
         Justice alone never excludes a state: taking the steps in turn meets it. Fairness conditions can.
         """
-        return self._lasting(assuming) if self.system.conditions else self.reachable
+        return self._lasting(assuming) if self.system.may_lack_fair_runs else self.reachable
 
     def _lasting(self, assuming: frozenset[str]) -> States:
         """Return the states from which an infinite fair run begins."""
-        if self._graph.relation.has_idle_step and not self.system.conditions:
+        if self._graph.relation.has_idle_step and not self.system.may_lack_fair_runs:
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
@@ -389,8 +389,10 @@ class ExplicitEngine(Engine[States]):
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
-        steps = permitted or b"\1" * len(self._graph.relation.labels)
-        return FairnessConstraints(self._graph, self.system.constraints(assuming), fairness, steps)
+        allowed = None if permitted is None else frozenset(step for step, may in enumerate(permitted) if may)
+        justice = self.system.constraints(assuming, allowed)
+        waiting = [None if one.due is None else self.where(one.due) for one in justice]
+        return FairnessConstraints(self._graph, justice, waiting, fairness)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
         """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
@@ -407,7 +409,7 @@ class ExplicitEngine(Engine[States]):
             self._constraints(assuming, permitted),
         )
         accepting_from: dict[int, bytes] = {}
-        if along is None or not self.system.conditions:  # conditions of fairness may need a step that is not permitted
+        if along is None or not self.system.may_lack_fair_runs:  # fairness may need a step that is not permitted
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
             accepting_from = {state: self._lasting(assuming) for state in ends}
         return product.beginning(reader.initial, accepting_from)

@@ -22,21 +22,26 @@ from cplc.system.model import Justice
 class FairnessConstraints:
     """The constraints that a run must meet infinitely often, a bit for each: justice, then fairness conditions.
 
-    A justice is met by taking one of its steps, or in a state where none of them is enabled. Steps that are not
-    ``permitted`` count neither as taken nor as enabled.
+    A justice is met by taking one of its steps, or in a state where none of them waits. They wait in the states that
+    ``waiting`` has for it, or else where one of them is enabled.
     """
 
     def __init__(
-        self, graph: StateGraph, justice: Sequence[Justice], fairness: Sequence[bytes], permitted: bytes
+        self, graph: StateGraph, justice: Sequence[Justice], waiting: Sequence[bytes | None], fairness: Sequence[bytes]
     ) -> None:
         self._graph = graph
-        self._justice = (1 << len(justice)) - 1
-        self.met_by = [0] * len(permitted)
+        self._justice = 0
+        """The constraints that wait where their steps are enabled."""
+        self.met_by = [0] * len(graph.relation.labels)
         """The constraints that each step meets."""
-        for number, constraint in enumerate(justice):
+        self._waiting: list[tuple[int, bytes]] = []
+        for number, (constraint, states) in enumerate(zip(justice, waiting, strict=True)):
             for step in constraint.steps:
-                if permitted[step]:
-                    self.met_by[step] |= 1 << number
+                self.met_by[step] |= 1 << number
+            if states is None:
+                self._justice |= 1 << number
+            else:
+                self._waiting.append((1 << number, states))
         self._fairness = [(1 << number, holds) for number, holds in enumerate(fairness, len(justice))]
         self.number = len(justice) + len(fairness)
         self._everything = (1 << self.number) - 1
@@ -46,7 +51,14 @@ class FairnessConstraints:
         enabled = 0
         for step, _ in self._graph.edges(state):
             enabled |= self.met_by[step]
-        met = self._justice & ~enabled
+        return self._justice & ~enabled | self._met_in(state)
+
+    def _met_in(self, state: int) -> int:
+        """Return the constraints that the variables of the state decide and that it meets."""
+        met = 0
+        for bit, waits in self._waiting:
+            if not waits[state]:
+                met |= bit
         for bit, holds in self._fairness:
             if holds[state]:
                 met |= bit
@@ -62,10 +74,7 @@ class FairnessConstraints:
                 enabled |= constraints
                 if target in part:
                     met |= constraints
-            met |= self._justice & ~enabled
-            for bit, holds in self._fairness:
-                if holds[state]:
-                    met |= bit
+            met |= self._justice & ~enabled | self._met_in(state)
             if met == self._everything:
                 return True
         return False

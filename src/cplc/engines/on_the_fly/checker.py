@@ -175,14 +175,10 @@ class Checker:
         return search
 
     def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
-        system = self.context.world.system
         automaton = LazyAutomaton(path, value, is_propositional)
-        justice = system.constraints(self.assuming) if fair else ()
-        conditions = system.fairness if fair else ()
+        assuming = self.assuming if fair else None
         endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
-        built = product(
-            self.context.world, self.moves, automaton, self.test, along, justice, conditions, self._steps_of, endless
-        )
+        built = product(self.context.world, self.moves, automaton, self.test, along, assuming, self._steps_of, endless)
         return PathSearch(
             built,
             SearchResults(),

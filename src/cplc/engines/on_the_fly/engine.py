@@ -262,7 +262,7 @@ class OnTheFlyEngine:
             world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
         )
         self._checkers: dict[tuple[frozenset[str], ReachabilityGoals | None], Checker] = {}
-        self._may_reduce = system.has_idle_step and not system.conditions
+        self._may_reduce = system.has_idle_step and not system.may_lack_fair_runs
 
     @property
     def stored(self) -> int:

@@ -17,11 +17,10 @@ from itertools import count
 
 from cplc.automata.lazy_automaton import Edge, LazyAutomaton
 from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
-from cplc.logic.expressions import Expr
+from cplc.logic.expressions import negate
 from cplc.logic.formulas import Formula, Taken
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import shortest_path
-from cplc.system.model import Justice
 
 # --- The product of a system with the automaton of a path formula, computed on the fly
 
@@ -78,9 +77,11 @@ class Product:
     justice: tuple[int, ...]
     """For each step the bits of the justices that it meets."""
     waiting: int
-    """The bits of all justices."""
+    """The bits of the justices that wait where one of their steps is enabled."""
     conditions: tuple[tuple[int, Callable[[int], bool]], ...]
-    """The fairness conditions: their bits and predicates."""
+    """Bits and predicates of the fairness conditions, and of other constraints: where they do not wait."""
+    is_realizable: bool
+    """True if every finite run is the beginning of a fair one."""
     endless: Test | None
     """True if a fair run continues from a state, where that is not always so."""
     steps_of: Callable[[Taken], frozenset[int]]
@@ -97,7 +98,7 @@ class Product:
     @property
     def finite(self) -> bool:
         """True if every accepted run has a good prefix."""
-        return self.automaton.ends and (self.endless is not None or not self.conditions)
+        return self.automaton.ends and (self.endless is not None or self.is_realizable)
 
     def node(self, state: int) -> Node:
         """Return the initial node of runs from the state."""
@@ -112,7 +113,7 @@ class Product:
         return node & _STATE == self.automaton.done and self._goes_on(node)
 
     def _goes_on(self, node: Node) -> bool:
-        return not self.conditions if self.endless is None else self.endless(node >> _BITS)
+        return self.is_realizable if self.endless is None else self.endless(node >> _BITS)
 
     def open_edges(self, node: Node) -> Iterator[Edge]:
         """Yield lazily the automaton edges whose claims are true in the state."""
@@ -184,25 +185,33 @@ def product(
     automaton: LazyAutomaton,
     test: Callable[[Formula], Test],
     along: Taken | None,
-    justice: Sequence[Justice],
-    fairness: Sequence[Expr],
+    assuming: frozenset[str] | None,
     steps_of: Callable[[Taken], frozenset[int]],
     endless: Test | None,
 ) -> Product:
-    """Return the product. Steps outside of ``along`` do not count as enabled."""
+    """Return the product with the fair runs if these roles keep going; None for all runs."""
     allowed = None if along is None else steps_of(along)
+    system = world.system
+    justice = () if assuming is None else system.constraints(assuming, allowed)
+    fairness = () if assuming is None else system.fairness
     bit = 1 << automaton.marks
     met_by = [0] * len(world.relation.labels)
     waiting = 0
+    conditions: list[tuple[int, Test]] = []
     for constraint in justice:
-        steps = [step for step in constraint.steps if allowed is None or step in allowed]
-        if steps:
+        for step in constraint.steps:
+            met_by[step] |= bit
+        if constraint.due is None:
             waiting |= bit
-            for step in steps:
-                met_by[step] |= bit
-            bit <<= 1
-    conditions = tuple((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
-    return Product(world, moves, automaton, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)
+        else:
+            conditions.append((bit, world.condition(negate(constraint.due))))
+        bit <<= 1
+    conditions += ((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
+    is_realizable = not fairness and not any(constraint.recurs for constraint in justice)
+    return Product(
+        world, moves, automaton, test, allowed, tuple(met_by), waiting, tuple(conditions), is_realizable, endless,
+        steps_of,
+    )  # fmt: skip
 
 
 _FIRST_EFFORT = 512

@@ -1,18 +1,20 @@
 """Fair runs by nested fixpoints (Emerson and Lei 1986): every constraint is met infinitely often.
 
-A justice constraint is met in a state that enables none of its steps, and by taking one of them. A fairness condition
-is met in a state where it holds. A recurrence ``G F`` of a path formula is one more constraint. If every state has an
-idle step, the states from which a fair run stays in a set are the greatest Z inside it such that each constraint can be
-met within Z from each state of Z. In a synchronous system some runs end, so a state that meets a condition must also
-have a successor in Z.
+A justice constraint is met in a state where none of its steps is waiting, and by taking one of them. A fairness
+condition is met in a state where it holds. A recurrence ``G F`` of a path formula is one more constraint. If every
+state has an idle step, the states from which a fair run stays in a set are the greatest Z inside it such that each
+constraint can be met within Z from each state of Z. In a synchronous system some runs end, so a state that meets a
+condition must also have a successor in Z.
 
-A constraint is met at once in every state of Z if its steps, where enabled, stay in Z. It then needs no fixpoint. This
-holds in particular for constraints whose steps write no variable of Z.
+A constraint is met at once in every state of Z if it waits only where its steps are enabled, and these stay in Z. It
+then needs no fixpoint. This holds in particular for constraints whose steps write no variable of Z.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
@@ -20,7 +22,7 @@ from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
-from cplc.system.model import System
+from cplc.system.model import Justice, System
 
 _SEARCHES_BEFORE_REST = 8
 """Number of fixpoints before states that may idle fairly are computed."""
@@ -37,6 +39,16 @@ class _Constraint:
     """The states that meet the constraint by idling."""
     writes: frozenset[str] | None
     """A set over none of these variables meets the constraint at once everywhere; None if unknown."""
+
+
+@dataclass(frozen=True)
+class WaitingSteps:
+    """A justice constraint: one of the steps is taken infinitely often, or infinitely often the states are left."""
+
+    steps: tuple[int, ...]
+    states: Node
+    are_enabled: bool
+    """True if the states are those that enable one of the steps."""
 
 
 class FairRuns:
@@ -63,7 +75,7 @@ class FairRuns:
 
         With ``may_end``, runs that end count as fair if there are no fairness conditions.
         """
-        is_everywhere = not self._system.conditions and (self.fixpoints.idles or may_end)
+        is_everywhere = not self._system.may_lack_fair_runs and (self.fixpoints.idles or may_end)
         return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
 
     def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
@@ -71,8 +83,7 @@ class FairRuns:
 
         The result is exact on reachable states.
         """
-        roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
-        key = keep, roles, demands
+        key = keep, assuming & self._system.assumable, demands
         cached = self._cached.get(key)
         if cached is None:
             cached = self._cached[key] = self._greatest(keep, self._constraints(assuming, demands))
@@ -82,13 +93,15 @@ class FairRuns:
         """Return the sets that every fair run visits infinitely often."""
         return [self._recurrent(condition) for condition in self._system.conditions]
 
-    def justices(self, assuming: frozenset[str]) -> list[tuple[int, ...]]:
-        """Return the allowed steps of each justice constraint."""
-        taken = (
-            tuple(index for index in justice.steps if self._allowed is None or index in self._allowed)
-            for justice in self._system.constraints(assuming)
-        )
-        return [steps for steps in taken if steps]
+    def justices(self, assuming: frozenset[str]) -> list[WaitingSteps]:
+        """Return the allowed steps of each justice constraint, and where it waits for them."""
+        return list(map(self._waiting, self._system.constraints(assuming, self._allowed)))
+
+    def _waiting(self, justice: Justice) -> WaitingSteps:
+        if justice.due is not None:
+            return WaitingSteps(justice.steps, self._encoding.condition(justice.due), False)
+        guards = (self.fixpoints.transitions[index].guard for index in justice.steps)
+        return WaitingSteps(justice.steps, reduce(or_, guards, self._encoding.false), True)
 
     def _constraints(self, assuming: frozenset[str], demands: tuple[Demand, ...]) -> list[_Constraint]:
         conditions = [self._condition_constraint(condition) for condition in self.conditions()]
@@ -96,7 +109,7 @@ class FairRuns:
             self._steps_constraint(demand) if isinstance(demand, frozenset) else self._condition_constraint(demand)
             for demand in demands
         ]
-        return conditions + demanded + [self._justice_constraint(steps) for steps in self.justices(assuming)]
+        return conditions + demanded + list(map(self._justice_constraint, self.justices(assuming)))
 
     def _condition_constraint(self, condition: Node) -> _Constraint:
         if self.fixpoints.idles:
@@ -117,19 +130,17 @@ class FairRuns:
 
         return _Constraint(unmet, self._encoding.false, None)
 
-    def _justice_constraint(self, indices: Iterable[int]) -> _Constraint:
-        steps = [self.fixpoints.transitions[index] for index in indices]
-        enabled = self._encoding.false
-        for step in steps:
-            enabled = enabled | step.guard
+    def _justice_constraint(self, justice: WaitingSteps) -> _Constraint:
+        steps = [self.fixpoints.transitions[index] for index in justice.steps]
 
         def unmet(states: Node) -> Node:
-            remaining = states & enabled
+            remaining = states & justice.states
             for step in steps:
                 remaining = remaining & ~step.preimage(states)
             return remaining
 
-        return _Constraint(unmet, ~enabled, frozenset().union(*(step.writes for step in steps)))
+        writes = frozenset().union(*(step.writes for step in steps)) if justice.are_enabled else None
+        return _Constraint(unmet, ~justice.states, writes)
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Return the greatest subset in which every constraint can be met (Emerson and Lei).

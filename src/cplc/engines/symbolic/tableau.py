@@ -33,6 +33,7 @@ from typing import assert_never
 
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.fairness import WaitingSteps
 from cplc.engines.symbolic.reachability import ChainedFixpoints
 from cplc.logic.formulas import (
     UNSATISFIABLE,
@@ -88,7 +89,7 @@ class Tableau:
         allowed: Sequence[int],
         steps_of: Callable[[Taken], frozenset[int]],
         conditions: Iterable[Node],
-        justices: Iterable[tuple[int, ...]],
+        justices: Iterable[WaitingSteps],
         holds: Callable[[Formula], Node],
     ) -> None:
         self._encoding = encoding
@@ -372,18 +373,15 @@ class Tableau:
     def _fair(self, states: Node) -> Node:
         """Return where a run stays in the set and meets every constraint infinitely often (Emerson and Lei)."""
         conditions = [*self._conditions, *self._acceptance_conditions]
-        enabled = [
-            reduce(or_, (self._fixpoints.transitions[index].guard for index in steps)) for steps in self._justices
-        ]
         while True:
             before = states
             # Invariant: every state with a fair run in the given set is in `states`.
             states = states & self._preimage(states)
             for condition in conditions:
                 states = self._reaching(states & condition & self._preimage(states), states)
-            for steps, somewhere in zip(self._justices, enabled, strict=True):
-                idle = states & ~somewhere & self._preimage(states)
-                states = self._reaching(idle | (states & self._preimage(states, steps)), states)
+            for justice in self._justices:
+                idle = states & ~justice.states & self._preimage(states)
+                states = self._reaching(idle | (states & self._preimage(states, justice.steps)), states)
             if states == before:
                 return states
 

@@ -1,0 +1,221 @@
+"""Bounds on the time that messages take: delays of channels, and assumptions that roles act within some ticks.
+
+A bound takes away no step but ticks: the clock waits until what is bounded has happened.
+
+* Delay d of a channel: no tick while a message of it has been in flight for d ticks.
+* Bound k on sending a message: its age counts the ticks since the message became *due*, which it is where it could be
+  sent but for a full channel, and in a round only until it is first sent. No tick while it can be sent and its age is
+  at least k. It is then *overdue*, and its sender sends on the same channel only what has been due at least as long.
+* Where anything is bounded, a restart that is possible comes before the next tick.
+
+A tick that something can stop must recur on fair runs (`Justice.recurs`), so a run on which the clock stands still is
+not fair. A state from which no fair run begins is a timelock (`cplc.checking.realizability`).
+
+Ages are per message. With one age per role any message of it would reset the age of all, and the bound of one member
+of a family would depend on another member.
+
+Claim: a message with bound k on a channel of n messages with delay d is sent at age k + n d at the latest, so the
+variables of ages need no larger values. Proof: while it is overdue, the clock stands where the channel is free. At most
+the n - 1 others that have been due longer are sent before it, each once, since it is younger afterwards. So it waits
+for the message in flight when it became overdue and for n - 1 more, each in flight for at most d ticks. Without a delay
+ages have no such limit. There k + n ticks are told apart, and messages that have been due longer are sent in any order,
+which allows more runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
+from cplc.lowering.expressions import in_flight
+from cplc.lowering.steps import StepBuilder, copy_variables
+from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable
+from cplc.records import dataclass
+from cplc.semantics.model import CheckedModel, Message
+from cplc.system.model import Step, Variable
+
+
+def bounded(builder: StepBuilder, steps: tuple[Step, ...]) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
+    """Return the variables that count flights and ages, and the steps with the bounds of the model."""
+    if not builder.model.delays and not builder.model.bounds:
+        return (), steps
+    return _Bounds(builder, steps).result()
+
+
+@dataclass(frozen=True)
+class _Age:
+    """The ticks since a message became due."""
+
+    message: Message
+    due: Expr
+    bound: int | None
+    """The bound on it; None where its age is only compared with that of others."""
+    most: int
+    """The largest value of the variable; 0 if the age is always 0 and has no variable."""
+
+    @property
+    def value(self) -> Expr:
+        return e.Read(due_variable(self.message.name)) if self.most else e.Const(0)
+
+    def is_at_least(self, ticks: int) -> Expr:
+        return e.negate(e.less(self.value, e.Const(ticks))) if ticks else e.TRUE
+
+    @property
+    def overdue(self) -> Expr:
+        return e.conj((self.due, self.is_at_least(self.bound or 0)))
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    builder: StepBuilder
+    steps: tuple[Step, ...]
+
+    @property
+    def _model(self) -> CheckedModel:
+        return self.builder.model
+
+    def result(self) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
+        variables = [Variable(name, domain, (0,), "flight", "Env", about) for about, name, domain in self._flights]
+        for age in self._ages.values():
+            if age.most:
+                name = age.message.name
+                variables.append(Variable(due_variable(name), tuple(range(age.most + 1)), (0,), "due", "Env", name))
+        return tuple(variables), tuple(map(self._bounded_step, self.steps))
+
+    # --- flights
+
+    @property
+    def _flights(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+        """Yield each message with a delay of at least one tick, and the name and domain of the variable for it."""
+        for message, delay in self._delayed:
+            if delay:
+                yield message.name, flight_variable(message.name), tuple(range(delay + 1))
+
+    @property
+    def _delayed(self) -> Iterator[tuple[Message, int]]:
+        for message in self._model.messages:
+            delay = self._model.delays.get((message.sender, message.receiver))
+            if delay is not None:
+                yield message, delay
+
+    def _flight_updates(self, step: Step) -> Iterator[tuple[str, Expr]]:
+        for message, delay in self._delayed:
+            if not delay:
+                continue
+            name = flight_variable(message.name)
+            ticks = e.Read(name)
+            if step.kind == "tick":
+                flying = e.conj((in_flight(message), e.less(ticks, e.Const(delay))))
+                yield name, e.ite(flying, e.arith("+", ticks, e.Const(1)), ticks)
+            elif not step.writes.isdisjoint(copy_variables(message, message.receiver)):
+                yield name, e.Const(0)
+
+    @property
+    def _arrivals_due(self) -> Iterator[Expr]:
+        """Yield where a message must arrive before the next tick."""
+        for message, delay in self._delayed:
+            longest = e.equal(e.Read(flight_variable(message.name)), e.Const(delay)) if delay else e.TRUE
+            yield e.conj((in_flight(message), longest))
+
+    # --- ages
+
+    @cached_property
+    def _ages(self) -> dict[str, _Age]:
+        """The bounded messages, and those on their channels whose age is compared with theirs."""
+        bound = {name: one.ticks for one in self._model.bounds for name in one.messages}
+        ages: dict[str, _Age] = {}
+        for messages in self.builder.channels.values():
+            limits = [bound[message.name] for message in messages if message.name in bound]
+            if not limits:
+                continue
+            most = self._largest_age(messages, max(limits))
+            for message in messages:
+                if message.name in bound:
+                    own = bound[message.name] if self._is_sent_when_due(messages) else most
+                    ages[message.name] = _Age(message, self._first_due(message), bound[message.name], own)
+                elif most and len(messages) > 1:
+                    ages[message.name] = _Age(message, self._first_due(message), None, most)
+        return ages
+
+    def _largest_age(self, messages: list[Message], bound: int) -> int:
+        """Return the largest age that is told apart on a channel; see the claim above."""
+        if self._is_sent_when_due(messages):
+            return bound
+        delay = self._model.delays.get((messages[0].sender, messages[0].receiver))
+        return bound + len(messages) * (1 if delay is None else delay)
+
+    def _is_sent_when_due(self, messages: list[Message]) -> bool:
+        """Return whether the clock stands while a message waits for the channel, or none has to wait."""
+        ends = messages[0].sender, messages[0].receiver
+        free = self._model.sync or len(messages) == 1 or ends in self._model.unordered
+        return free or self._model.delays.get(ends) == 0
+
+    def _first_due(self, message: Message) -> Expr:
+        due = self.builder.due(message)
+        if not message.repeatable:
+            return due
+        return e.conj((due, e.negate(e.Read(copy_variable(message.name, message.sender)))))
+
+    def _age_updates(self, step: Step, updates: Mapping[str, Expr]) -> Iterator[tuple[str, Expr]]:
+        for age in self._ages.values():
+            if not age.most:
+                continue
+            remains = self._stays_due(age, step, updates)
+            if step.kind == "tick":
+                value = age.value
+                older = e.ite(e.less(value, e.Const(age.most)), e.arith("+", value, e.Const(1)), value)
+                yield due_variable(age.message.name), e.ite(remains, older, e.Const(0))
+            elif not step.writes.isdisjoint(e.reads(age.due)):
+                yield due_variable(age.message.name), e.ite(remains, age.value, e.Const(0))
+
+    def _stays_due(self, age: _Age, step: Step, updates: Mapping[str, Expr]) -> Expr:
+        """Return where the message is due before and after the step.
+
+        What the step sets freely is left out of the second condition: the age of a message that is not due counts
+        nowhere, and it becomes 0 when the message is due again.
+        """
+        if not e.reads(age.due).isdisjoint(step.free):
+            return age.due
+        return e.conj((age.due, e.substitute(age.due, updates)))
+
+    @property
+    def _sends_due(self) -> Iterator[Expr]:
+        """Yield where a message must be sent before the next tick."""
+        for age in self._ages.values():
+            if age.bound is not None:
+                possible = e.disj(step.guard for step in self._sends(age.message.name))
+                yield e.conj((possible, age.overdue))
+
+    def _sends(self, message: str) -> Iterator[Step]:
+        return (step for step in self.steps if step.kind in ("send", "exchange") and step.event == message)
+
+    def _older_ones(self, step: Step) -> Iterator[Expr]:
+        """Yield where an overdue message keeps this one from being sent."""
+        message = self._model.message[step.event]
+        own = self._ages.get(message.name)
+        for other in self.builder.channels[message.sender, message.receiver]:
+            older = self._ages.get(other.name)
+            if other.name == message.name or older is None or older.bound is None or not older.most:
+                continue
+            age = e.ite(own.due, own.value, e.Const(0)) if own is not None else e.Const(0)
+            yield e.conj((older.overdue, e.less(age, older.value)))
+
+    # --- steps
+
+    def _bounded_step(self, step: Step) -> Step:
+        updates = dict(step.updates)
+        counters = (*self._flight_updates(step), *self._age_updates(step, updates))
+        guard = step.guard
+        if step.kind == "tick":
+            guard = e.conj((guard, *map(e.negate, self._before_the_next_tick)))
+        elif step.kind in ("send", "exchange"):
+            guard = e.conj((guard, *map(e.negate, self._older_ones(step))))
+        return replace(step, guard=guard, updates=(*step.updates, *counters))
+
+    @property
+    def _before_the_next_tick(self) -> Iterable[Expr]:
+        restarts = (step.guard for step in self.steps if step.kind == "restart")
+        return (*self._arrivals_due, *self._sends_due, *restarts)

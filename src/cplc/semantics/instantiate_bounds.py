@@ -1,0 +1,133 @@
+"""Instantiation of channels and of assumptions: the messages they are about, and their bounds in ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import model, resolved
+from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, OtherDeclaration, PendingInstance
+from cplc.semantics.instantiate import may_coincide
+from cplc.semantics.instantiate_terms import Resolver, where
+from cplc.source import Span
+
+
+def assumptions(
+    assumed: Iterable[tuple[tuple[str, ...], int | None]], senders: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[model.Bound, ...]]:
+    """Return the roles and messages that make progress, and the bounds on messages, given the senders of all messages.
+
+    A bound counts for messages just before it that have none: ``m, n within 2`` is about both. The smallest bound of a
+    message counts.
+    """
+    progress: dict[str, None] = {}
+    ticks: dict[str, int] = {}
+    unbounded: list[str] = []
+    for names, bound in assumed:
+        progress.update(dict.fromkeys(names))
+        if bound is None:
+            unbounded = [*unbounded, *names] if all(name in senders for name in names) else []
+            continue
+        members = (name for name in (*unbounded, *names))
+        for message in (m for one in members for m in ([one] if one in senders else _sent_by(one, senders))):
+            ticks[message] = min(bound, ticks.get(message, bound))
+        unbounded = []
+    grouped: dict[int, list[str]] = {}
+    for message in senders:
+        if message in ticks:
+            grouped.setdefault(ticks[message], []).append(message)
+    return tuple(progress), tuple(model.Bound(tuple(messages), bound) for bound, messages in sorted(grouped.items()))
+
+
+def _sent_by(role: str, senders: Mapping[str, str]) -> Iterator[str]:
+    return (message for message, sender in senders.items() if sender == role)
+
+
+class BoundInstantiator:
+    """Instantiates the channels and assumptions of one `InstanceTable`."""
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._table = table
+
+    def unordered(self) -> Iterator[tuple[str, str]]:
+        for pending, channel in self._channels:
+            if channel.is_unordered:
+                yield from self._ends(pending, channel)
+
+    def delays(self) -> dict[tuple[str, str], int]:
+        """Return the delays of channels; a declaration that names a channel counts before one for all."""
+        delays: dict[tuple[str, str], int] = {}
+        first: dict[tuple[bool, tuple[str, str]], Span] = {}
+        for pending, channel in sorted(self._channels, key=lambda one: one[1].sender is not None):
+            ticks = self._ticks(channel.within, pending, channel.span)
+            if ticks is None:
+                continue
+            for ends in self._ends(pending, channel):
+                key = channel.sender is not None, ends
+                if key in first and ticks != delays[ends]:
+                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds: {delays[ends]} and {ticks} ticks"
+                    note = Note("the first is here", first[key])
+                    self._table.problems.report(rules.BAD_DEADLINE, channel.span, message, note)
+                first[key] = channel.span
+                delays[ends] = ticks
+        return delays
+
+    def _ticks(self, tree: resolved.Tree | None, pending: PendingInstance[OtherDeclaration], span: Span) -> int | None:
+        """Return a bound in ticks, which may be 0."""
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+        ticks = None if tree is None else resolver.number(tree)
+        if ticks is None:
+            return None
+        if ticks < 0:
+            self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {ticks} ticks is negative")
+            return 0
+        if ticks > MAX_FAMILY_SIZE:
+            message = f"A bound of {ticks:,} ticks is more than {MAX_FAMILY_SIZE:,}"
+            self._table.problems.report(rules.TOO_LARGE, span, message)
+            return 0
+        return ticks
+
+    @property
+    def _channels(self) -> Iterator[tuple[PendingInstance[OtherDeclaration], resolved.Channel]]:
+        for pending in self._table.other_declarations:
+            if isinstance(pending.body, resolved.Channel):
+                yield pending, pending.body
+
+    def _ends(self, pending: PendingInstance[OtherDeclaration], channel: resolved.Channel) -> Iterator[tuple[str, str]]:
+        """Yield sender and receiver of each channel that a declaration is about."""
+        one, other = channel.sender, channel.receiver
+        if one is None or other is None:
+            for message in self._table.messages:
+                parties = self._table.parties[message]
+                yield parties.first, parties.second
+            return
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+        for sender in resolver.agents(one):
+            for receiver in resolver.agents(other):
+                if sender.name != receiver.name:
+                    yield sender.name, receiver.name
+                elif not may_coincide(one, other, pending.protocol_instance):
+                    message_ = f"There is no channel from `{sender.name}` to itself"
+                    self._table.problems.report(rules.SAME_ROLE, channel.span, message_, *where(pending.values))
+
+    def assumed(
+        self, assumed: Iterable[resolved.Assumed], pending: PendingInstance[OtherDeclaration]
+    ) -> tuple[tuple[str, ...], tuple[model.Bound, ...]]:
+        """Return the roles and messages that a property assumes to make progress, and its bounds."""
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+        senders = {name: self._table.parties[name].first for name in self._table.messages}
+        return assumptions(
+            [(self._names(one, resolver), self._ticks(one.within, pending, one.span)) for one in assumed],
+            senders,
+        )
+
+    def _names(self, one: resolved.Assumed, resolver: Resolver) -> tuple[str, ...]:
+        """Return the names of the roles or messages."""
+        match one.subject:
+            case None:
+                return tuple(role.name for role in self._table.roles)
+            case resolved.Instance() | resolved.EveryInstance() as messages:
+                return resolver.instances(messages)
+            case roles:
+                return tuple(role.name for role in resolver.agents(roles))
