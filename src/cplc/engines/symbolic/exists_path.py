@@ -238,15 +238,13 @@ class ExistsPath:
     def _may_stop(self, ticks: f.Taken) -> bool:
         """Return whether some fair run may take these steps finitely often; false if justice surely forbids it.
 
-        Ticks that are always enabled, with a justice constraint of their own, are taken again and again.
+        They are taken again and again if a justice constraint of theirs alone waits for them in every state.
         """
-        steps, transitions = self._steps(ticks), self._fixpoints.transitions
-        for constraint in self._fair_runs.justices(self._assuming):
-            if steps.issuperset(constraint):
-                enabled = reduce(or_, (transitions[index].guard for index in constraint))
-                if self._fixpoints.reachable & ~enabled == self._encoding.false:
-                    return False
-        return True
+        steps, reachable = self._steps(ticks), self._fixpoints.reachable
+        return not any(
+            steps.issuperset(waiting.steps) and reachable & ~waiting.states == self._encoding.false
+            for waiting in self._fair_runs.justices(self._assuming)
+        )
 
     def _layers(self, through: Node, goal: Node, states: Node, ticks: f.Taken | None, number: int) -> Node:
         """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
