@@ -17,32 +17,9 @@ from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.checking.strategy_tables import strategy_evidence
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.engines.interface import Engine, S
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Const, Read, conj, equal
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    Adjacent,
-    And,
-    Atom,
-    CtlPath,
-    Derived,
-    Enforces,
-    Formula,
-    Globally,
-    Iff,
-    Implies,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    Regardless,
-    StateOperator,
-    children,
-    ctl_path,
-    is_propositional,
-    is_state_formula,
-)
+from cplc.logic.formulas import Formula
 from cplc.system.interpreter import Key, key
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
@@ -70,7 +47,7 @@ class EpistemicWitnesses(Generic[S]):
         """Register claims that will be shown in the state."""
         here = key(state)
         for formula, holds in claims:
-            if isinstance(formula, Knows) and not holds:
+            if isinstance(formula, f.Knows) and not holds:
                 for group in (formula.agents,) if formula.mode == "together" else ((one,) for one in formula.agents):
                     self._expected.setdefault((group, here), {})[formula.operand] = None
 
@@ -110,42 +87,42 @@ Shown = tuple[int, Formula, bool]
 """A formula and its value at a position of a run."""
 
 
-def non_propositional_parts(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
+def non_propositional_parts(formula: f.OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
     """Yield the maximal state subformulas that variables do not decide, at each position of the run."""
-    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_propositional(part)))
+    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not f.is_propositional(part)))
     states = run.states if run.loop is None else run.states[:-1]
     return ((position, part, state) for position, state in enumerate(states) for part in parts)
 
 
 def _said_of_states(formula: Formula) -> Iterator[Formula]:
     """Yield the maximal state subformulas."""
-    if is_state_formula(formula):
+    if f.is_state_formula(formula):
         yield formula
     else:
-        for child in children(formula):
+        for child in f.children(formula):
             yield from _said_of_states(child)
 
 
 def is_exhaustive(formula: Formula, holds: bool) -> bool:
     """Tell whether the value depends on all runs or all states."""
     match formula:
-        case OnPaths(quantifier):
+        case f.OnPaths(quantifier):
             return holds == (quantifier == "A")
-        case Knows() | KnownFrom():
+        case f.Knows() | f.KnownFrom():
             return holds
-        case Enforces() | Adjacent():
+        case f.Enforces() | f.Adjacent():
             return not holds
-        case Not(operand):
+        case f.Not(operand):
             return is_exhaustive(operand, not holds)
-        case Regardless(operand):
+        case f.Regardless(operand):
             return is_exhaustive(operand, holds)
-        case And(operands):
+        case f.And(operands):
             return holds and any(is_exhaustive(operand, True) for operand in operands)
-        case Implies() | Iff():
+        case f.Implies() | f.Iff():
             return False
-        case Derived():
+        case f.Derived():
             return is_exhaustive(formula.definition, holds)
-        case Atom() | PathOperator():
+        case f.Atom() | f.PathOperator():
             return False
         case _:
             assert_never(formula)
@@ -192,7 +169,9 @@ class _Explainer(Generic[S]):
         self.engine = engine
         self.assuming = assuming
         self.paths: EngineRunSearch[S] = EngineRunSearch(engine, assuming)
-        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.may_lack_fair_runs else engine.reachable
+        self.fair = (
+            engine.satisfying(f.SOME_FAIR_RUN, assuming) if engine.system.may_lack_fair_runs else engine.reachable
+        )
         self._some_do_not_count = engine.system.excludes_unfair_states
         self.considered = self.fair if self._some_do_not_count else engine.reachable
         """The states that knowledge and commitments quantify over."""
@@ -224,15 +203,15 @@ class _Explainer(Generic[S]):
         engine = self.engine
         if engine.count(states) == 1:
             return engine.pick(states)
-        if isinstance(formula, Not):
+        if isinstance(formula, f.Not):
             return self.choice(formula.operand, states, not holds)
-        if isinstance(formula, And | Or) and holds == isinstance(formula, Or):
+        if isinstance(formula, f.And | f.Or) and holds == isinstance(formula, f.Or):
             for operand in formula.operands:
                 some = engine.intersection(states, self.where((operand, holds)))
                 if not engine.is_empty(some):
                     return self.choice(operand, some, holds)
-        if isinstance(formula, OnPaths) and holds == (formula.quantifier == "E"):
-            path = ctl_path(formula)
+        if isinstance(formula, f.OnPaths) and holds == (formula.quantifier == "E"):
+            path = f.ctl_path(formula)
             if path is None or not path_goals(path, holds):
                 return next(self._candidate_runs(formula, states, holds)).start
             for path_goal in path_goals(path, holds):
@@ -252,32 +231,32 @@ class _Explainer(Generic[S]):
 
     def _evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
         match formula:
-            case OnPaths(quantifier) if holds == (quantifier == "E"):
-                path = ctl_path(formula)
+            case f.OnPaths(quantifier) if holds == (quantifier == "E"):
+                path = f.ctl_path(formula)
                 if path is None or not path_goals(path, holds):
                     return self._path_evidence(formula, state, holds)
                 return self._on_path(formula, path, state, holds)
-            case Knows() if not holds:
+            case f.Knows() if not holds:
                 return self._ignorance(formula, state)
-            case KnownFrom(observed, operand) if not holds:
+            case f.KnownFrom(observed, operand) if not holds:
                 alike = self.engine.agreeing(observed, self.engine.singleton(state))
                 candidates = self.engine.intersection(alike, self._refuting(operand))
                 return self._pair_of_states(formula, holds, state, candidates, (operand, False), ())
-            case Enforces() if holds:
+            case f.Enforces() if holds:
                 return strategy_evidence(self.engine, formula, state, self.assuming)
-            case Adjacent() if holds:
+            case f.Adjacent() if holds:
                 return self._round_before(formula, state) if formula.back else self._one_round(formula, state)
-            case Adjacent() if none_leads(self.paths.interpreter, formula, state):
+            case f.Adjacent() if none_leads(self.paths.interpreter, formula, state):
                 return Evidence(formula, holds, Run(state, ()))
-            case OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent():
+            case f.OnPaths() | f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
-            case Regardless(operand):
+            case f.Regardless(operand):
                 return Evidence(
                     formula, holds, Run(state, ()), ((0, self._regardless.evidence(operand, state, holds)),)
                 )
-            case Atom() | Not() | And() | Derived():
+            case f.Atom() | f.Not() | f.And() | f.Derived():
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
-            case PathOperator():
+            case f.PathOperator():
                 raise EvidenceError(f"{formula} is a path formula")
             case _:
                 assert_never(formula)
@@ -291,40 +270,40 @@ class _Explainer(Generic[S]):
     def _needs(self, claim: Claim, state: State) -> list[Claim]:
         formula, holds = claim
         match formula:
-            case Atom():
+            case f.Atom():
                 return []
-            case Not(operand):
+            case f.Not(operand):
                 return self._needs((operand, not holds), state)
-            case And(operands) if holds:
+            case f.And(operands) if holds:
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case And(operands):
+            case f.And(operands):
                 return self._cheapest([(operand, holds) for operand in operands], state)
-            case Iff(left, right):
+            case f.Iff(left, right):
                 values = [(side, self.holds_in((side, True), state)) for side in (left, right)]
                 return [need for value in values for need in self._needs(value, state)]
-            case Derived():
+            case f.Derived():
                 return self._needs((formula.definition, holds), state)
-            case PathOperator() | StateOperator():
+            case f.PathOperator() | f.StateOperator():
                 return [claim]
             case _:
                 assert_never(formula)
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
         """Return the needs of one true claim: propositional if possible, otherwise not exhaustive if possible."""
-        for claim in sorted(claims, key=lambda claim: (not is_propositional(claim[0]), is_exhaustive(*claim))):
+        for claim in sorted(claims, key=lambda claim: (not f.is_propositional(claim[0]), is_exhaustive(*claim))):
             if self.holds_in(claim, state):
                 return self._needs(claim, state)
         raise EvidenceError("no operand gives the formula its value")
 
     # --- runs
-    def _on_path(self, formula: Formula, path: CtlPath, state: State, holds: bool) -> Evidence:
+    def _on_path(self, formula: Formula, path: f.CtlPath, state: State, holds: bool) -> Evidence:
         for path_goal in path_goals(path, holds):
             run_and_parts = self._run(path_goal, state)
             if run_and_parts is not None:
                 run, parts = run_and_parts
                 if run.loop is None and self.engine.system.may_lack_fair_runs:
                     last = run.states[-1]
-                    parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
+                    parts = (*parts, (len(run.moves), self.evidence(f.SOME_FAIR_RUN, last, True)))
                 return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("no run was found although the engine claims one")
 
@@ -342,7 +321,7 @@ class _Explainer(Generic[S]):
                 run = Run(state, (self.paths.next_move_into(goal, state),))
                 return run, self._parts(1, run.states[1], target)
             case Invariant(along, None):
-                always = OnPaths("E", Globally(_conjunction(along)))
+                always = f.OnPaths("E", f.Globally(_conjunction(along)))
                 staying = self.engine.satisfying(always, self.assuming)
                 if not self.paths.contains(staying, state):
                     return None
@@ -369,7 +348,7 @@ class _Explainer(Generic[S]):
     def _regardless(self) -> _Explainer[S]:
         return _Explainer(self.engine.regardless, self.assuming)
 
-    def _one_round(self, formula: Adjacent, state: State) -> Evidence:
+    def _one_round(self, formula: f.Adjacent, state: State) -> Evidence:
         """Return a round that matches the formula and leads to a state in which the operand holds."""
         engine = self.engine
         ends = engine.intersection(engine.successors(engine.singleton(state)), self.where((formula.operand, True)))
@@ -382,12 +361,12 @@ class _Explainer(Generic[S]):
             actions = actions_between(engine.system, state, target, formula.choice)
             if actions is not None:
                 run = Run(state, (Move(None, target, actions),))
-                lasting = [(SOME_FAIR_RUN, True)] if self._some_do_not_count else []
+                lasting = [(f.SOME_FAIR_RUN, True)] if self._some_do_not_count else []
                 return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True), *lasting]))
             ends = engine.difference(ends, engine.singleton(target))
         raise EvidenceError("no round was found although the engine claims one")
 
-    def _round_before(self, formula: Adjacent, state: State) -> Evidence:
+    def _round_before(self, formula: f.Adjacent, state: State) -> Evidence:
         """Return a predecessor in which the operand holds, by a round that matches the formula."""
         engine = self.engine
         begins = engine.intersection(engine.predecessors(engine.singleton(state)), self.where((formula.operand, True)))
@@ -402,7 +381,7 @@ class _Explainer(Generic[S]):
         raise EvidenceError("no preceding round was found although the engine claims one")
 
     # --- runs in the product with an automaton
-    def _path_evidence(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
+    def _path_evidence(self, formula: f.OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with a minimal set of parts that decide it."""
         for run in self._candidate_runs(formula, self.engine.singleton(state), holds):
             shown = [
@@ -423,7 +402,7 @@ class _Explainer(Generic[S]):
             return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("no run was found although the engine claims one")
 
-    def _candidate_runs(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
+    def _candidate_runs(self, formula: f.OnPaths, starts: S, holds: bool) -> Iterator[Run]:
         """Yield runs from these states that give the path formula its value, a finite one first."""
         watched = PathQuery(formula.path, holds, formula.along)
         if watched not in self._searches:
@@ -444,7 +423,7 @@ class _Explainer(Generic[S]):
             raise EvidenceError("no run was found although the engine claims one")
         yield run
 
-    def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
+    def _decides(self, formula: f.OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
         return ThreeValuedRun(self.engine.system, run, shown).truth(formula.path) is holds
 
     # --- pairs of states
@@ -456,7 +435,7 @@ class _Explainer(Generic[S]):
         elsewhere = self.elsewhere.run(agents, state, candidates)
         other = elsewhere.states[-1]
         other_evidence = self.evidence(claim[0], other, claim[1])
-        lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
+        lasting = self.evidence(f.SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
         return Evidence(
             formula,
             holds,
@@ -467,7 +446,7 @@ class _Explainer(Generic[S]):
             lasting=lasting,
         )
 
-    def _ignorance(self, formula: Knows, state: State) -> Evidence:
+    def _ignorance(self, formula: f.Knows, state: State) -> Evidence:
         engine, agents = self.engine, formula.agents
         here, lacking = engine.singleton(state), self._refuting(formula.operand)
         match formula.mode:
@@ -494,7 +473,7 @@ class _Explainer(Generic[S]):
             union = self.engine.union(union, self.engine.indistinguishable((agent,), states))
         return union
 
-    def _common_knowledge_pair(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
+    def _common_knowledge_pair(self, formula: f.Knows, state: State, lacking: S, steps: int) -> Evidence:
         """Return the first pair of a chain of ``steps`` indistinguishable states that ends where the operand fails."""
         engine, nearer = self.engine, lacking
         for _ in range(steps - 1):
@@ -512,8 +491,8 @@ def _conjunction(claims: tuple[Claim, ...]) -> Formula:
         case ((formula, holds),):
             return formula if holds else _negation(formula)
         case _:
-            return And(tuple(_conjunction((claim,)) for claim in claims))
+            return f.And(tuple(_conjunction((claim,)) for claim in claims))
 
 
 def _negation(formula: Formula) -> Formula:
-    return formula.operand if isinstance(formula, Not) else Not(formula)
+    return formula.operand if isinstance(formula, f.Not) else f.Not(formula)

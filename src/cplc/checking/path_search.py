@@ -22,23 +22,9 @@ from cplc.checking.shortest_paths import (
     stutter_loop,
 )
 from cplc.engines.interface import Engine, S
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    VALID,
-    Bound,
-    CtlPath,
-    Derived,
-    Formula,
-    Next,
-    Not,
-    Regardless,
-    Release,
-    Taken,
-    Until,
-    WeakUntil,
-    ctl_core,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds
@@ -76,45 +62,47 @@ class NextStep:
     target: tuple[Claim, ...]
 
 
-def path_goals(path: CtlPath, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
+def path_goals(path: f.CtlPath, holds: bool) -> tuple[Reach | Invariant | NextStep, ...]:
     """Return the runs that give the path formula this value, the simplest kind first.
 
     There are none for ticks and for windows that open later: these runs are searched for in the product.
     """
     match path:
-        case Next(operand):
+        case f.Next(operand):
             return (NextStep(((operand, holds),)),)
-        case Until(bound=Bound(_, low, ticks)) | Release(bound=Bound(_, low, ticks)) if low or ticks is not None:
+        case f.Until(bound=f.Bound(_, low, ticks)) | f.Release(bound=f.Bound(_, low, ticks)) if (
+            low or ticks is not None
+        ):
             return ()
-        case Until(left, right, bound) if holds:
+        case f.Until(left, right, bound) if holds:
             return (Reach(_unless_trivial(left, True), ((right, True),), _steps(bound)),)
-        case Until(left, right, bound):
+        case f.Until(left, right, bound):
             forever = Invariant(((right, False),), _steps(bound))
             neither = ((left, False), (right, False))
-            return (forever,) if left == VALID else (Reach(((right, False),), neither, _steps(bound)), forever)
-        case Release(left, right, bound) if holds:
+            return (forever,) if left == f.VALID else (Reach(((right, False),), neither, _steps(bound)), forever)
+        case f.Release(left, right, bound) if holds:
             forever = Invariant(((right, True),), _steps(bound))
             both = ((left, True), (right, True))
-            return (forever,) if left == UNSATISFIABLE else (Reach(((right, True),), both, _steps(bound)), forever)
-        case Release(left, right, bound):
+            return (forever,) if left == f.UNSATISFIABLE else (Reach(((right, True),), both, _steps(bound)), forever)
+        case f.Release(left, right, bound):
             return (Reach(_unless_trivial(left, False), ((right, False),), _steps(bound)),)
-        case WeakUntil(left, right, None) if holds:
+        case f.WeakUntil(left, right, None) if holds:
             return (Reach(((left, True),), ((right, True),)), Invariant(((left, True),)))
-        case WeakUntil(left, right, None):
+        case f.WeakUntil(left, right, None):
             return (Reach(((right, False),), ((left, False), (right, False))),)
-        case Derived():
-            return path_goals(ctl_core(path), holds)
+        case f.Derived():
+            return path_goals(f.ctl_core(path), holds)
         case _:
             assert_never(path)
 
 
-def _steps(bound: Bound | None) -> int | None:
+def _steps(bound: f.Bound | None) -> int | None:
     return None if bound is None else bound.high
 
 
 def _unless_trivial(formula: Formula, value: bool) -> tuple[Claim, ...]:
     """Return the claim; none where every state meets it."""
-    return () if formula == (VALID if value else UNSATISFIABLE) else ((formula, value),)
+    return () if formula == (f.VALID if value else f.UNSATISFIABLE) else ((formula, value),)
 
 
 LOCATION = ""
@@ -135,7 +123,7 @@ class PathQuery:
 
     path: Formula
     holds: bool
-    along: Taken | None
+    along: f.Taken | None
 
 
 @dataclass(frozen=True)
@@ -215,7 +203,7 @@ class Product(Generic[S]):
         self.engine = engine
         self.system = engine.system
         self.allowed = steps_along(engine.system, watched.along)
-        read = automaton(watched.path if watched.holds else Not(watched.path))
+        read = automaton(watched.path if watched.holds else f.Not(watched.path))
         self.locations = _Locations(read, engine.system, self.allowed)
         self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
         self._where = where
@@ -240,8 +228,8 @@ class Product(Generic[S]):
             self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})]
         )
 
-    def recurrent(self, condition: Expr | Regardless) -> ProductSet[S]:
-        if isinstance(condition, Regardless):
+    def recurrent(self, condition: Expr | f.Regardless) -> ProductSet[S]:
+        if isinstance(condition, f.Regardless):
             return (self.engine.recurrent(condition),) * len(self.locations.arcs)
         return self.where(condition)
 

@@ -33,21 +33,8 @@ from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.rounds import with_actions
 from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.engines.interface import Engine
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    And,
-    Atom,
-    Derived,
-    Formula,
-    Not,
-    OnPaths,
-    PathOperator,
-    Regardless,
-    StateOperator,
-    Taken,
-    children,
-    core,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.reductions.components import lift_run
 from cplc.reductions.problem import LiftingError
 from cplc.runtime.context import ResourceExhausted
@@ -59,33 +46,33 @@ if TYPE_CHECKING:
     from cplc.checking.engine_selector import AnyEngine, EngineSelector
 
 
-def fair_run(along: Taken | None = None) -> OnPaths:
+def fair_run(along: f.Taken | None = None) -> f.OnPaths:
     """Return that a fair run begins here, restricted to these steps if there are any."""
-    return replace(SOME_FAIR_RUN, along=along)
+    return replace(f.SOME_FAIR_RUN, along=along)
 
 
-def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
+def restrictions(system: System, formula: Formula) -> tuple[f.Taken | None, ...]:
     """Return the restrictions to steps of the runs that the formula quantifies over, under fairness conditions.
 
     In a synchronous system every formula is about states with a fair run, even without path quantifiers.
     """
     if not system.may_lack_fair_runs:
         return ()
-    always: tuple[Taken | None, ...] = (None,) if system.excludes_unfair_states else ()
+    always: tuple[f.Taken | None, ...] = (None,) if system.excludes_unfair_states else ()
     return tuple(dict.fromkeys((*always, *_alongs(formula))))
 
 
-def _alongs(formula: Formula) -> Iterable[Taken | None]:
-    if isinstance(formula, Regardless):
+def _alongs(formula: Formula) -> Iterable[f.Taken | None]:
+    if isinstance(formula, f.Regardless):
         return
-    unfolded = core(formula)
-    if isinstance(unfolded, OnPaths):
+    unfolded = f.core(formula)
+    if isinstance(unfolded, f.OnPaths):
         yield unfolded.along
-    for child in children(unfolded):
+    for child in f.children(unfolded):
         yield from _alongs(child)
 
 
-def restricted_initially(system: System, formula: Formula) -> tuple[Taken | None, ...]:
+def restricted_initially(system: System, formula: Formula) -> tuple[f.Taken | None, ...]:
     """Return the restrictions under which a fair run has to begin in an initial state.
 
     Fairness alone is one if the formula has any path quantifier; steps are if an outermost quantifier has them.
@@ -97,17 +84,17 @@ def restricted_initially(system: System, formula: Formula) -> tuple[Taken | None
     )
 
 
-def _outermost(formula: Formula) -> Iterable[OnPaths]:
+def _outermost(formula: Formula) -> Iterable[f.OnPaths]:
     """Yield the path quantifiers that the value at the state itself depends on."""
     match formula:
-        case OnPaths():
+        case f.OnPaths():
             yield formula
-        case Not() | And():
-            for child in children(formula):
+        case f.Not() | f.And():
+            for child in f.children(formula):
                 yield from _outermost(child)
-        case Derived():
+        case f.Derived():
             yield from _outermost(formula.definition)
-        case Atom() | PathOperator() | StateOperator():
+        case f.Atom() | f.PathOperator() | f.StateOperator():
             pass
         case _:
             assert_never(formula)
@@ -120,10 +107,10 @@ class Realizability:
         self._selector = selector
         self.system = selector.system
         self._justified = self.system.assumable
-        self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
-        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | str | None] = {}
+        self._begins: dict[tuple[frozenset[str], f.Taken | None], bool] = {}
+        self._excluded: dict[tuple[frozenset[str], f.Taken | None], ExcludedStates | str | None] = {}
 
-    def has_fair_run(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
+    def has_fair_run(self, assuming: frozenset[str], along: f.Taken | None = None) -> bool:
         """Tell whether a fair run begins in some initial state."""
         if not self.system.may_lack_fair_runs:
             return True
@@ -131,10 +118,10 @@ class Realizability:
         if key not in self._begins:
             is_valid, fair = self._selector.is_valid, fair_run(along)
             in_all = not self.system.excludes_unfair_states and is_valid(fair, assuming)
-            self._begins[key] = in_all or not is_valid(Not(fair), assuming)
+            self._begins[key] = in_all or not is_valid(f.Not(fair), assuming)
         return self._begins[key]
 
-    def excluded(self, assuming: frozenset[str], along: Taken | None = None) -> ExcludedStates | None:
+    def excluded(self, assuming: frozenset[str], along: f.Taken | None = None) -> ExcludedStates | None:
         """Return the reachable states that begin no fair run; None if there are none.
 
         A search that met a limit once is not repeated.
@@ -149,7 +136,7 @@ class Realizability:
             raise ResourceExhausted(cached)
         return cached
 
-    def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:
+    def _search(self, assuming: frozenset[str], along: f.Taken | None) -> ExcludedStates | None:
         reduced = self._selector.reduced(fair_run(along))
         run_of_part = _shortest(self._selector.engine_of(reduced.system), assuming, along)
         if run_of_part is None:
@@ -158,7 +145,7 @@ class Realizability:
         states, reachable = self._counts(reduced.shown_system, assuming, along)
         return ExcludedStates(states, reachable, run, self.system)
 
-    def _counts(self, part: System, assuming: frozenset[str], along: Taken | None) -> _Counts:
+    def _counts(self, part: System, assuming: frozenset[str], along: f.Taken | None) -> _Counts:
         """Return the number of reachable states of the whole without fair run, and of all reachable states."""
         selector = self._selector
         try:
@@ -185,10 +172,10 @@ class Realizability:
 _Counts = tuple[int, int] | tuple[None, None]
 
 
-def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> Run | None:
+def _shortest(engine: AnyEngine, assuming: frozenset[str], along: f.Taken | None) -> Run | None:
     """Return a shortest run to a state in which no fair run begins."""
     if not isinstance(engine, Engine):
-        run = engine.run_to_first(Not(fair_run(along)), assuming)
+        run = engine.run_to_first(f.Not(fair_run(along)), assuming)
         return None if run is None else with_actions(engine.system, Evidence(fair_run(along), False, run)).run
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     if engine.is_empty(states):
@@ -199,10 +186,10 @@ def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) 
     return path
 
 
-def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Taken | None = None) -> tuple[int, int]:
+def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: f.Taken | None = None) -> tuple[int, int]:
     """Return the number of reachable states without fair run, and of all reachable states."""
     if not isinstance(engine, Engine):
-        return engine.count(Not(fair_run(along)), assuming)
+        return engine.count(f.Not(fair_run(along)), assuming)
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     return engine.count(states), engine.count(engine.reachable)
 
@@ -210,18 +197,18 @@ def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Tak
 # --- in words
 
 
-def fair_run_text(along: Taken | None) -> str:
+def fair_run_text(along: f.Taken | None) -> str:
     return "fair run" if along is None else f"fair run along `{along.text}`"
 
 
-def no_fair_run_remark(along: Taken | None, assuming: frozenset[str]) -> Remark:
+def no_fair_run_remark(along: f.Taken | None, assuming: frozenset[str]) -> Remark:
     """Return the remark that no fair run is left, so the question has no answer."""
     excluders = "the conditions of fairness, with what `assuming` adds," if assuming else "the conditions of fairness"
     runs = "every run" if along is None else f"every run along `{along.text}`"
     return Remark("no-fair-run", f"{excluders} exclude {runs}, so neither `holds` nor `fails` would mean anything")
 
 
-def exclusion_remark(excluded: ExcludedStates, along: Taken | None) -> Remark:
+def exclusion_remark(excluded: ExcludedStates, along: f.Taken | None) -> Remark:
     """Return the remark on reachable states without fair run."""
     if excluded.states is None:
         where = "at least one reachable state"

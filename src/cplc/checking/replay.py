@@ -15,58 +15,42 @@ from typing import assert_never
 from cplc.checking.rounds import agree, led_here, none_leads
 from cplc.checking.strategy_play import strategy_problems
 from cplc.checking.three_valued import ThreeValuedRun
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    PathOperator,
-    Regardless,
-    Taken,
-    ctl_path,
-    is_state_formula,
-)
 from cplc.system.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet_goals"]
 
-Goal = Justice | Expr | Regardless
+Goal = Justice | Expr | f.Regardless
 """A goal that a fair run meets infinitely often: a justice constraint or a fairness condition."""
 
 
-def some_fair_run(along: Taken | None) -> OnPaths:
+def some_fair_run(along: f.Taken | None) -> f.OnPaths:
     """Return that a fair run begins here, restricted to these steps if there are any."""
-    return replace(SOME_FAIR_RUN, along=along)
+    return replace(f.SOME_FAIR_RUN, along=along)
 
 
 def is_continuation(evidence: Evidence) -> bool:
     """Tell whether the evidence only shows that a fair run begins."""
     formula = evidence.formula
-    return isinstance(formula, OnPaths) and formula == some_fair_run(formula.along)
+    return isinstance(formula, f.OnPaths) and formula == some_fair_run(formula.along)
 
 
-def needs_fair_continuation(system: System, formula: OnPaths) -> bool:
+def needs_fair_continuation(system: System, formula: f.OnPaths) -> bool:
     """Tell whether a finite run for the formula needs a fair run that continues it.
 
     In a synchronous system without fairness conditions only the runs of CTL formulas may end.
     """
-    return system.may_lack_fair_runs or (not system.has_idle_step and ctl_path(formula) is None)
+    return system.may_lack_fair_runs or (not system.has_idle_step and f.ctl_path(formula) is None)
 
 
 class EvidenceError(Exception):
     """Evidence of an engine contradicts the system: an internal error."""
 
 
-def goals(system: System, assuming: frozenset[str], along: Taken | None = None) -> tuple[Goal, ...]:
+def goals(system: System, assuming: frozenset[str], along: f.Taken | None = None) -> tuple[Goal, ...]:
     """Return the goals of fair runs on which these roles keep going.
 
     On runs restricted to steps only these count as enabled.
@@ -75,20 +59,20 @@ def goals(system: System, assuming: frozenset[str], along: Taken | None = None) 
     return (*constraints, *system.conditions)
 
 
-def steps_along(system: System, along: Taken | None) -> frozenset[int]:
+def steps_along(system: System, along: f.Taken | None) -> frozenset[int]:
     """Return the positions of the steps that runs may take under the restriction."""
     return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
 
 
 def unmet_goals(
-    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_met: Callable[[Regardless, State], bool]
+    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_met: Callable[[f.Regardless, State], bool]
 ) -> tuple[Goal, ...]:
     """Return the goals that a loop never meets; ``is_met`` decides those that variables do not decide."""
     return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_met))
 
 
-def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_met: Callable[[Regardless, State], bool]) -> bool:
-    if isinstance(goal, Regardless):
+def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_met: Callable[[f.Regardless, State], bool]) -> bool:
+    if isinstance(goal, f.Regardless):
         return any(is_met(goal, state) for state in loop.states)
     if not isinstance(goal, Justice):
         return any(holds(goal, state) for state in loop.states)
@@ -110,8 +94,8 @@ def run_problems(
     interpreter: Interpreter,
     run: Run,
     goals: Sequence[Goal] = (),
-    along: Taken | None = None,
-    is_met: Callable[[Regardless, State], bool] = lambda *_: False,
+    along: f.Taken | None = None,
+    is_met: Callable[[f.Regardless, State], bool] = lambda *_: False,
 ) -> Iterator[str]:
     """Yield why this is not a run of the system from some state, fair if it is infinite, with the allowed steps.
 
@@ -146,7 +130,7 @@ def run_problems(
 
 
 def _loop_problems(
-    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_met: Callable[[Regardless, State], bool]
+    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_met: Callable[[f.Regardless, State], bool]
 ) -> Iterator[str]:
     if not 0 <= entry < len(run.moves):
         yield "the loop has no step"
@@ -175,7 +159,7 @@ class _Replay:
         yield from problems
 
     def _problems(self, evidence: Evidence) -> Iterator[str]:
-        along = evidence.formula.along if isinstance(evidence.formula, OnPaths) else None
+        along = evidence.formula.along if isinstance(evidence.formula, f.OnPaths) else None
         fair = goals(self.system, self.assuming, along)
         shown = [(part.formula, part.run.start) for _, part in evidence.parts if part.holds]
         is_shown = lambda condition, state: (condition, state) in shown  # noqa: E731
@@ -191,7 +175,7 @@ class _Replay:
             if not 0 <= position < len(states) or part.run.start != states[position]:
                 yield "the evidence for a part does not begin where it is needed"
                 return
-            yield from (self._regardless if isinstance(evidence.formula, Regardless) else self).evidence(part)
+            yield from (self._regardless if isinstance(evidence.formula, f.Regardless) else self).evidence(part)
         yield from self._conclusion(evidence)
 
     @cached_property
@@ -203,36 +187,36 @@ class _Replay:
         facts = ThreeValuedRun.of(self.system, evidence)
         formula = evidence.formula
         match formula:
-            case Knows() | KnownFrom():
+            case f.Knows() | f.KnownFrom():
                 yield from self._pair_of_states(evidence)
-            case OnPaths(quantifier):
+            case f.OnPaths(quantifier):
                 if evidence.holds is (quantifier == "E"):
                     yield from self._on_run(evidence, formula, facts)
                 else:
                     yield "no single run is evidence for a universal value"
-            case Enforces():
+            case f.Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
-            case Adjacent(back=True) if evidence.holds:
+            case f.Adjacent(back=True) if evidence.holds:
                 yield from self._pair_of_states(evidence)
-            case Adjacent() if evidence.holds:
+            case f.Adjacent() if evidence.holds:
                 yield from self._one_round(evidence, formula, facts)
-            case Adjacent():
+            case f.Adjacent():
                 if not none_leads(self.interpreter, formula, evidence.run.start):
                     yield "some round may lead there"
-            case Regardless(operand):
+            case f.Regardless(operand):
                 if evidence.run.moves or facts.shown_value(operand, 0) is not evidence.holds:
                     yield "without conditions of fairness the state does not have the value claimed"
-            case Atom() | Not() | And() | Derived() if is_state_formula(formula):
+            case f.Atom() | f.Not() | f.And() | f.Derived() if f.is_state_formula(formula):
                 if evidence.run.moves:
                     yield "a run is given for what one state decides"
                 if facts.truth(formula) is not evidence.holds:
                     yield "the state does not have the value claimed"
-            case Atom() | Not() | And() | Derived() | PathOperator():
+            case f.Atom() | f.Not() | f.And() | f.Derived() | f.PathOperator():
                 yield "a path formula has no value in a state"
             case _:
                 assert_never(formula)
 
-    def _on_run(self, evidence: Evidence, formula: OnPaths, facts: ThreeValuedRun) -> Iterator[str]:
+    def _on_run(self, evidence: Evidence, formula: f.OnPaths, facts: ThreeValuedRun) -> Iterator[str]:
         if facts.truth(formula.path) is not evidence.holds:
             yield "the run does not give the path formula the value claimed"
         last = len(evidence.run.moves)
@@ -240,7 +224,7 @@ class _Replay:
         if ends and facts.shown_value(some_fair_run(formula.along), last) is not True:
             yield "no fair run is shown to go on where the run ends"
 
-    def _one_round(self, evidence: Evidence, formula: Adjacent, facts: ThreeValuedRun) -> Iterator[str]:
+    def _one_round(self, evidence: Evidence, formula: f.Adjacent, facts: ThreeValuedRun) -> Iterator[str]:
         run = evidence.run
         if len(run.moves) != 1 or run.loop is not None:
             yield "it takes one round"
@@ -249,7 +233,7 @@ class _Replay:
             yield "the state after the round does not satisfy the operand"
         if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
-        if self.system.excludes_unfair_states and facts.shown_value(SOME_FAIR_RUN, 1) is not True:
+        if self.system.excludes_unfair_states and facts.shown_value(f.SOME_FAIR_RUN, 1) is not True:
             yield "no fair run is shown to begin after the round"
         done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
         if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
@@ -270,14 +254,14 @@ class _Replay:
             yield from self._lasting(evidence.lasting, other)
         claim = (other_evidence.formula, other_evidence.holds)
         formula = evidence.formula
-        if isinstance(formula, Adjacent):
+        if isinstance(formula, f.Adjacent):
             if claim != (formula.operand, True):
                 yield "the state before the round does not satisfy the operand"
             if not led_here(self.interpreter, formula, other, here):
                 yield "no such round leads here"
-        elif evidence.holds or not isinstance(formula, Knows | KnownFrom):
+        elif evidence.holds or not isinstance(formula, f.Knows | f.KnownFrom):
             yield "a pair of states is no evidence for a universal value"
-        elif isinstance(formula, KnownFrom):
+        elif isinstance(formula, f.KnownFrom):
             if claim != (formula.operand, False):
                 yield "the other state is not shown to lack what should be known"
             if any(value(expr, here) != value(expr, other) for expr in formula.observed):
@@ -295,7 +279,7 @@ class _Replay:
             yield from self._alike(evidence.agents, here, other)
 
     def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
-        if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (SOME_FAIR_RUN, other):
+        if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (f.SOME_FAIR_RUN, other):
             yield "no fair run is shown to begin in the other state"
         else:
             yield from self.evidence(lasting)
@@ -322,15 +306,15 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
         yield "exhaustive evidence has a run or parts"
     formula = evidence.formula
     match formula:
-        case OnPaths(quantifier):
+        case f.OnPaths(quantifier):
             universal = evidence.holds is (quantifier == "A")
-        case Knows() | KnownFrom():
+        case f.Knows() | f.KnownFrom():
             universal = evidence.holds
-        case Enforces():
+        case f.Enforces():
             universal = True
-        case Adjacent():
+        case f.Adjacent():
             universal = not evidence.holds
-        case Atom() | Not() | And() | PathOperator() | Regardless() | Derived():
+        case f.Atom() | f.Not() | f.And() | f.PathOperator() | f.Regardless() | f.Derived():
             universal = False
         case _:
             assert_never(formula)

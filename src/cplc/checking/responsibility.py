@@ -11,27 +11,8 @@ from cplc.checking.ltl_progression import UNSATISFIABLE, VALID, NotProgressible,
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Bound,
-    Derived,
-    Enforces,
-    Finally,
-    Formula,
-    Next,
-    Not,
-    OnPaths,
-    PathOperator,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-    closes,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter, holds, interpreter_of
@@ -102,12 +83,12 @@ def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
 def violated_path(ending: Evidence) -> Formula | None:
     """Return the path formula that the run violates."""
     formula = ending.formula
-    if not isinstance(formula, OnPaths) or formula.along is not None or ending.holds is (formula.quantifier == "A"):
+    if not isinstance(formula, f.OnPaths) or formula.along is not None or ending.holds is (formula.quantifier == "A"):
         return None
     path = formula.path
     if formula.quantifier == "A":
         return path
-    return path.operand if isinstance(path, Not) else Not(path)
+    return path.operand if isinstance(path, f.Not) else f.Not(path)
 
 
 def _chain(evidence: Evidence) -> Iterator[Evidence]:
@@ -149,7 +130,7 @@ class _Goal:
     def is_certain(self, state: State, since: tuple[Move, ...], start: State) -> bool:
         """Tell whether every fair run from the state satisfies that progression."""
         rest = self._rest(since, start)
-        return not self._begins(Not(rest), state)
+        return not self._begins(f.Not(rest), state)
 
     def _rest(self, since: tuple[Move, ...], start: State) -> Formula:
         states = (start, *(move.state for move in since))
@@ -159,7 +140,7 @@ class _Goal:
     def _begins(self, path: Formula, state: State) -> bool:
         if path in (VALID, UNSATISFIABLE):
             return path == VALID
-        return self._satisfies(OnPaths("E", Finally(path, Bound(0))), state)
+        return self._satisfies(f.OnPaths("E", f.Finally(path, f.Bound(0))), state)
 
     def _satisfies(self, formula: Formula, state: State) -> bool:
         return self._engine.contains(self._engine.satisfying(formula, self._everybody), state)
@@ -417,7 +398,7 @@ def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ..
     run = ending.run
     assert run.loop is not None
     interpreter = Interpreter(system)
-    allowed = steps_along(system, ending.formula.along if isinstance(ending.formula, OnPaths) else None)
+    allowed = steps_along(system, ending.formula.along if isinstance(ending.formula, f.OnPaths) else None)
     states, taken = run.states[run.loop :], {move.step for move in run.moves[run.loop :]}
     able: dict[str, tuple[str, ...]] = {}
     for justice in system.justice:
@@ -467,30 +448,30 @@ def helped_by_fairness(formula: Formula, system: System) -> bool:
 def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iterator[bool]:
     """Yield, for each operator that depends on fairness, whether it is antitone in the set of fair runs."""
     match formula:
-        case Atom() | Taken():
+        case f.Atom() | f.Taken():
             return
-        case Not(operand):
+        case f.Not(operand):
             yield from _fair_operators(operand, system, positive=not positive)
-        case OnPaths(quantifier, path):
+        case f.OnPaths(quantifier, path):
             if system.may_lack_fair_runs or _is_endless(formula):
                 yield (quantifier == "A") == positive
             yield from _fair_operators(path, system, positive=positive)
-        case Enforces(_, goal):
+        case f.Enforces(_, goal):
             # Liveness goals rely on roles that keep going; safety goals do not depend on fairness.
-            if isinstance(goal, Finally | Until):
+            if isinstance(goal, f.Finally | f.Until):
                 yield positive
-            for child in children(goal):
+            for child in f.children(goal):
                 yield from _fair_operators(child, system, positive=positive)
-        case Derived():
+        case f.Derived():
             yield from _fair_operators(formula.definition, system, positive=positive)
-        case And() | PathOperator() | StateOperator():
-            for child in children(formula):
+        case f.And() | f.PathOperator() | f.StateOperator():
+            for child in f.children(formula):
                 yield from _fair_operators(child, system, positive=positive)
         case _:
             assert_never(formula)
 
 
-def _is_endless(formula: OnPaths) -> bool:
+def _is_endless(formula: f.OnPaths) -> bool:
     """Tell whether the witness (`E`) or counterexample (`A`) may need an infinite run.
 
     Justice never excludes a finite prefix: every state begins a fair run.
@@ -501,17 +482,17 @@ def _is_endless(formula: OnPaths) -> bool:
 def _shows_early(path: Formula, value: bool) -> bool:
     """Tell whether every path with this value has a finite prefix that decides it."""
     match path:
-        case Not(operand):
+        case f.Not(operand):
             return _shows_early(operand, not value)
-        case Until(left, right, bound):
-            return (value or closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
-        case Release(left, right, bound):
-            return (not value or closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
-        case And() | Next() | Previous() | Since():
-            return all(_shows_early(child, value) for child in children(path))
-        case Derived():
+        case f.Until(left, right, bound):
+            return (value or f.closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
+        case f.Release(left, right, bound):
+            return (not value or f.closes(bound)) and _shows_early(left, value) and _shows_early(right, value)
+        case f.And() | f.Next() | f.Previous() | f.Since():
+            return all(_shows_early(child, value) for child in f.children(path))
+        case f.Derived():
             return _shows_early(path.definition, value)
-        case Taken() | Atom() | StateOperator():
+        case f.Taken() | f.Atom() | f.StateOperator():
             return True
         case _:
             assert_never(path)

@@ -16,26 +16,8 @@ from typing import assert_never
 
 from cplc.checking.realizability import Realizability
 from cplc.checking.results import Answer, ExcludedStates, Remark
-from cplc.logic.formulas import (
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Formula,
-    KnownFrom,
-    Knows,
-    Next,
-    Not,
-    OnPaths,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
-    children,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import System
 from cplc.system.trace import Move, Run
@@ -98,19 +80,19 @@ def rests_on_fair_run(formula: Formula, answer: Answer) -> bool:
 def _shown(formula: Formula, *, positive: bool) -> Iterator[bool]:
     """Yield, for each operator that fair runs decide, whether a run shows the wanted value."""
     match formula:
-        case Atom() | Taken():
+        case f.Atom() | f.Taken():
             return
-        case Not(operand):
+        case f.Not(operand):
             yield from _shown(operand, positive=not positive)
-        case OnPaths(quantifier, path):
+        case f.OnPaths(quantifier, path):
             yield (quantifier == "E") == positive
             yield from _shown(path, positive=positive)
-        case Knows() | KnownFrom() | Enforces() | Adjacent() | Regardless():
+        case f.Knows() | f.KnownFrom() | f.Enforces() | f.Adjacent() | f.Regardless():
             yield False
-        case Derived():
+        case f.Derived():
             yield from _shown(formula.definition, positive=positive)
-        case And() | Next() | Until() | Release() | Previous() | Since():
-            for child in children(formula):
+        case f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since():
+            for child in f.children(formula):
                 yield from _shown(child, positive=positive)
         case _:
             assert_never(formula)

@@ -15,40 +15,10 @@ from typing import Literal, Protocol, assert_never
 
 from cplc.checking.results import Remark
 from cplc.logic import expressions as e
+from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
 from cplc.logic.expressions import FALSE, Const, Expr, conj, negate
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Formula,
-    Iff,
-    Implies,
-    KnownFrom,
-    Knows,
-    Next,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    Previous,
-    Regardless,
-    Release,
-    Shorthand,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    children,
-    has_past_operators,
-    is_state_formula,
-    polarities,
-    subformulas,
-    with_children,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text, quoted
@@ -75,17 +45,17 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
     in such a state.
     """
     for antecedent in dict.fromkeys(positive_antecedents(formula)):
-        if is_state_formula(antecedent.formula):
+        if f.is_state_formula(antecedent.formula):
             where, never = antecedent.formula, "holds in no reachable state"
             if considered == "fair" or (considered == "fair on runs" and antecedent.on_runs):
                 where, never = (
-                    And((where, replace(SOME_FAIR_RUN, along=antecedent.along))),
+                    f.And((where, replace(f.SOME_FAIR_RUN, along=antecedent.along))),
                     "holds nowhere on any fair run",
                 )
-        elif has_past_operators(antecedent.formula):
+        elif f.has_past_operators(antecedent.formula):
             continue
         else:
-            where, never = OnPaths("E", antecedent.formula, antecedent.along), "is true nowhere on any run"
+            where, never = f.OnPaths("E", antecedent.formula, antecedent.along), "is true nowhere on any run"
         if not reachable.occurs(where):
             yield Remark(
                 "vacuous-implication", f"the left side of an implication, {quoted(antecedent.formula)}, {never}"
@@ -103,25 +73,25 @@ class Antecedent:
     formula: Formula
     on_runs: bool = False
     """True if these are states on runs; otherwise initial states, or epistemic alternatives."""
-    along: Taken | None = None
+    along: f.Taken | None = None
     """The steps that these runs may take."""
 
 
-_INITIALLY = Antecedent(Atom(FALSE, "false"))
+_INITIALLY = Antecedent(f.Atom(FALSE, "false"))
 
 
 def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent = _INITIALLY) -> Iterator[Antecedent]:
     """Yield the left sides of the implications of positive polarity; ``at`` has the states of the formula itself."""
     elsewhere = replace(at, on_runs=False, along=None)
     match formula:
-        case Implies(left, right):
+        case f.Implies(left, right):
             if positive:
                 yield replace(at, formula=left)
             yield from positive_antecedents(left, not positive, at)
             yield from positive_antecedents(right, positive, at)
-        case Not(operand):
+        case f.Not(operand):
             yield from positive_antecedents(operand, not positive, at)
-        case OnPaths(_, path, along):
+        case f.OnPaths(_, path, along):
             yield from positive_antecedents(path, positive, replace(at, on_runs=True, along=along))
         case Conditional(_, operation, antecedent, consequent):
             if operation == "WCC":
@@ -131,14 +101,14 @@ def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent
             yield from positive_antecedents(operand, positive, replace(at, on_runs=True, along=None))
         case Commits(operand=operand) | Fulfils(operand=operand):
             yield from positive_antecedents(operand, positive, elsewhere)
-        case StateOperator():
-            for child in children(formula):
+        case f.StateOperator():
+            for child in f.children(formula):
                 yield from positive_antecedents(child, positive, elsewhere)
-        case Atom() | And() | PathOperator():
-            for child in children(formula):
+        case f.Atom() | f.And() | f.PathOperator():
+            for child in f.children(formula):
                 yield from positive_antecedents(child, positive, at)
-        case Derived():
-            for part, sign in zip(formula.parts, polarities(formula), strict=True):
+        case f.Derived():
+            for part, sign in zip(formula.parts, f.polarities(formula), strict=True):
                 if sign is not None:
                     yield from positive_antecedents(part, positive is sign, at)
         case _:
@@ -147,8 +117,8 @@ def positive_antecedents(formula: Formula, positive: bool = True, at: Antecedent
 
 def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
     """Yield the channels in the formula whose accessibility relation is not serial: some state has no successor."""
-    nothing = Atom(FALSE, "false")
-    channels = {part.channel: None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
+    nothing = f.Atom(FALSE, "false")
+    channels = {part.channel: None for part in f.subformulas(formula) if isinstance(part, Commits | Fulfils)}
     for channel in channels:
         no_successor = Commits(channel, nothing)
         if reachable.occurs(no_successor) and (example := reachable.example(no_successor)) is not None:
@@ -173,9 +143,9 @@ def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
 MAX_OPERANDS = 12
 """Maximum number of distinct operands of a propositional combination that is decided; larger ones are simplified."""
 
-_Modal = Knows | KnownFrom | Commits | Fulfils | Regardless | Adjacent | Enforces
+_Modal = f.Knows | f.KnownFrom | Commits | Fulfils | f.Regardless | f.Adjacent | f.Enforces
 
-_TRUE, _FALSE = Atom(e.TRUE, "true"), Atom(e.FALSE, "false")
+_TRUE, _FALSE = f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")
 
 
 def trivial_value(system: System, formula: Formula) -> bool | None:
@@ -197,38 +167,38 @@ class _Laws:
     def simplified(self, formula: Formula) -> Formula:
         """Return an equivalent formula, a constant if a law says so."""
         match formula:
-            case Not() | And() | Or() | Implies() | Iff():
+            case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return self._combined(formula)
-            case OnPaths(quantifier, path, along):
+            case f.OnPaths(quantifier, path, along):
                 inner = self.simplified(path)
                 value = _constant(inner)
                 decides = value is not None and (self._runs_begin or value is (quantifier == "A"))
-                return inner if decides else OnPaths(quantifier, inner, along)
-            case Next(operand):
+                return inner if decides else f.OnPaths(quantifier, inner, along)
+            case f.Next(operand):
                 # There is a next state on every endless run.
                 inner = self.simplified(operand)
-                return inner if _constant(inner) is not None else Next(inner)
-            case Previous(operand):
+                return inner if _constant(inner) is not None else f.Next(inner)
+            case f.Previous(operand):
                 inner = self.simplified(operand)
-                return _FALSE if _constant(inner) is False else Previous(inner)
-            case Until(left, right, bound):
+                return _FALSE if _constant(inner) is False else f.Previous(inner)
+            case f.Until(left, right, bound):
                 first, last = self.simplified(left), self.simplified(right)
                 decides = _constant(last) is not None or _constant(first) is False
-                return last if decides else Until(first, last, bound)
-            case Release(left, right, bound):
+                return last if decides else f.Until(first, last, bound)
+            case f.Release(left, right, bound):
                 first, last = self.simplified(left), self.simplified(right)
                 decides = _constant(last) is not None or _constant(first) is True
-                return last if decides else Release(first, last, bound)
-            case Since(left, right):
+                return last if decides else f.Release(first, last, bound)
+            case f.Since(left, right):
                 last = self.simplified(right)
-                return last if _constant(last) is not None else Since(self.simplified(left), last)
-            case StateOperator():
+                return last if _constant(last) is not None else f.Since(self.simplified(left), last)
+            case f.StateOperator():
                 return self._modal(formula)
             case SociallyCommits():
                 return self._social(formula)
-            case Atom() | Taken() | Shorthand() | Conditional():
+            case f.Atom() | f.Taken() | f.Shorthand() | Conditional():
                 return formula
-            case Derived():
+            case f.Derived():
                 return self.simplified(formula.definition)
             case _:
                 assert_never(formula)
@@ -248,11 +218,11 @@ class _Laws:
 
     def _propositional(self, formula: Formula, names: dict[Formula, str]) -> Expr:
         """Return the formula as an expression with a variable for each operand that is no combination itself."""
-        if isinstance(formula, Not):
+        if isinstance(formula, f.Not):
             return negate(self._propositional(formula.operand, names))
-        if isinstance(formula, And):
+        if isinstance(formula, f.And):
             return conj(self._propositional(operand, names) for operand in formula.operands)
-        if isinstance(formula, Or | Implies | Iff):
+        if isinstance(formula, f.Or | f.Implies | f.Iff):
             return self._propositional(formula.definition, names)
         operand = self.simplified(formula)
         value = _constant(operand)
@@ -265,13 +235,13 @@ class _Laws:
         return _FALSE if never or barred else formula
 
     def _modal(self, formula: _Modal) -> Formula:
-        operand = formula.goal if isinstance(formula, Enforces) else formula.operand
+        operand = formula.goal if isinstance(formula, f.Enforces) else formula.operand
         value = _constant(self.simplified(operand))
         if value is None:
             return formula
-        if isinstance(formula, Regardless):
+        if isinstance(formula, f.Regardless):
             return _TRUE if value else _FALSE
-        if isinstance(formula, Knows | KnownFrom) and (value or self._is_reflexive):
+        if isinstance(formula, f.Knows | f.KnownFrom) and (value or self._is_reflexive):
             return _TRUE if value else _FALSE
         return formula
 
@@ -287,7 +257,7 @@ class _Laws:
 class _Place:
     """One occurrence of an atom, and the strengthened formulas that must hold if it does not matter."""
 
-    atom: Atom | Taken | Shorthand
+    atom: f.Atom | f.Taken | f.Shorthand
     harder: tuple[Formula, ...]
 
 
@@ -308,16 +278,16 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
 
     Only the content of a social commitment is written by the user. A trigger has mixed polarity.
     """
-    operands = children(formula)
+    operands = f.children(formula)
     positions: tuple[bool | None, ...] = (positive,) * len(operands)
     match formula:
-        case Atom(Const()):
+        case f.Atom(Const()):
             return
-        case Atom() | Taken() | Shorthand():
+        case f.Atom() | f.Taken() | f.Shorthand():
             worst = {True: (_FALSE,), False: (_TRUE,), None: (_FALSE, _TRUE)}[positive]
             yield _Place(formula, worst)
             return
-        case Not():
+        case f.Not():
             positions = (_other(positive),)
         case Conditional(operation=operation) if operation != "WCC":
             positions = (None, None)
@@ -325,21 +295,21 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
             if trigger is not None:
                 for place in _places(operands[-1], positive=None):
                     yield _Place(
-                        place.atom, tuple(with_children(formula, (*operands[:-1], new)) for new in place.harder)
+                        place.atom, tuple(f.with_children(formula, (*operands[:-1], new)) for new in place.harder)
                     )
             positions = (positive,)
-        case Derived():
+        case f.Derived():
             positions = tuple(
-                None if sign is None else positive if sign else _other(positive) for sign in polarities(formula)
+                None if sign is None else positive if sign else _other(positive) for sign in f.polarities(formula)
             )
-        case And() | PathOperator() | StateOperator():
+        case f.And() | f.PathOperator() | f.StateOperator():
             pass
         case _:
             assert_never(formula)
     for number, (operand, position) in enumerate(zip(operands, positions, strict=False)):
         before, after = operands[:number], operands[number + 1 :]
         for place in _places(operand, positive=position):
-            yield _Place(place.atom, tuple(with_children(formula, (*before, new, *after)) for new in place.harder))
+            yield _Place(place.atom, tuple(f.with_children(formula, (*before, new, *after)) for new in place.harder))
 
 
 def _other(positive: bool | None) -> bool | None:

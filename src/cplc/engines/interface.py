@@ -10,18 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr
-from cplc.logic.formulas import (
-    Atom,
-    Enforces,
-    Formula,
-    Globally,
-    OnPaths,
-    Regardless,
-    invariant,
-    is_state_formula,
-    possibility,
-)
+from cplc.logic.formulas import Formula
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -99,10 +90,10 @@ class Engine(ABC, Generic[S]):
         """Return the reachable states that satisfy the formula, on runs where these roles keep going."""
 
     @abstractmethod
-    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
+    def enforcing(self, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
         """Return the winning region and winning strategies of a group; the sets may contain unreachable states."""
 
-    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
+    def strategy(self, formula: f.Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
         """Return one strategy that wins from all of these states; None if there is none.
 
         Synchronous games under fairness conditions have no such strategy to show.
@@ -135,10 +126,10 @@ class Engine(ABC, Generic[S]):
         without a fair run.
         """
         if not self.system.may_lack_fair_runs:
-            always, sometime = invariant(formula), possibility(formula)
-            if always is not None and is_state_formula(always):
+            always, sometime = f.invariant(formula), f.possibility(formula)
+            if always is not None and f.is_state_formula(always):
                 return self.is_empty(self.complement(self.satisfying(always, assuming)))
-            if sometime is not None and self._starts_in_one_state and is_state_formula(sometime):
+            if sometime is not None and self._starts_in_one_state and f.is_state_formula(sometime):
                 return not self.is_empty(self.satisfying(sometime, assuming))
         return self.is_empty(self.difference(self.beginning, self.satisfying(formula, assuming)))
 
@@ -147,11 +138,11 @@ class Engine(ABC, Generic[S]):
         """The initial states that decide validity: those that begin a fair run, if other states are excluded."""
         if not self.system.excludes_unfair_states:
             return self.initial
-        return self.intersection(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
+        return self.intersection(self.initial, self.satisfying(f.OnPaths("E", f.Globally(f.Atom(TRUE, "true")))))
 
-    def recurrent(self, condition: Expr | Regardless) -> S:
+    def recurrent(self, condition: Expr | f.Regardless) -> S:
         """Return the states that meet a fairness condition."""
-        return self.satisfying(condition) if isinstance(condition, Regardless) else self.where(condition)
+        return self.satisfying(condition) if isinstance(condition, f.Regardless) else self.where(condition)
 
     @property
     def _starts_in_one_state(self) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import (
     TRUE,
     And,
@@ -29,25 +30,7 @@ from cplc.logic.expressions import (
     reads,
     substitute,
 )
-from cplc.logic.formulas import And as AndFormula
-from cplc.logic.formulas import (
-    Atom,
-    Derived,
-    Finally,
-    Formula,
-    Globally,
-    KnownFrom,
-    Knows,
-    OnPaths,
-    PathOperator,
-    StateOperator,
-    Until,
-    possibility,
-    with_children,
-)
-from cplc.logic.formulas import Not as NotFormula
-from cplc.logic.formulas import Or as OrFormula
-from cplc.logic.formulas import children as operands_of
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.symmetry import SymmetryGroup
 from cplc.system.model import Step, System
@@ -212,40 +195,40 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
         return _implying(operand, value, hidden, agents)
 
     match formula:
-        case Atom(condition, text):
-            return Atom(
+        case f.Atom(condition, text):
+            return f.Atom(
                 forall_hidden(condition if value else negate(condition), hidden), text if value else f"!({text})"
             )
-        case NotFormula(operand):
+        case f.Not(operand):
             return implying(operand, not value)
-        case AndFormula(operands) | OrFormula(operands):
+        case f.And(operands) | f.Or(operands):
             judged = [implying(operand, value) for operand in operands]
             implied = tuple(one for one in judged if one is not None)
-            if isinstance(formula, AndFormula) == value:
-                return AndFormula(implied) if len(implied) == len(operands) else None
-            return OrFormula(implied) if implied else None
-        case OnPaths("E", Finally(operand, None), None) if value:
+            if isinstance(formula, f.And) == value:
+                return f.And(implied) if len(implied) == len(operands) else None
+            return f.Or(implied) if implied else None
+        case f.OnPaths("E", f.Finally(operand, None), None) if value:
             inner = implying(operand)
-            return None if inner is None else OnPaths("E", Finally(inner))
-        case OnPaths("A", Finally(operand, None), None) if value:
+            return None if inner is None else f.OnPaths("E", f.Finally(inner))
+        case f.OnPaths("A", f.Finally(operand, None), None) if value:
             inner = implying(operand)
-            return None if inner is None else OnPaths("A", Finally(inner))
-        case OnPaths("A", Until(left, right, None), None) if value:
+            return None if inner is None else f.OnPaths("A", f.Finally(inner))
+        case f.OnPaths("A", f.Until(left, right, None), None) if value:
             before, goal = implying(left), implying(right)
-            return None if before is None or goal is None else OnPaths("A", Until(before, goal))
-        case OnPaths("A", Globally(operand, None), None) if not value:
-            return implying(OnPaths("E", Finally(NotFormula(operand))))
-        case OnPaths("E", Globally(operand, None), None) if not value:
-            return implying(OnPaths("A", Finally(NotFormula(operand))))
-        case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
+            return None if before is None or goal is None else f.OnPaths("A", f.Until(before, goal))
+        case f.OnPaths("A", f.Globally(operand, None), None) if not value:
+            return implying(f.OnPaths("E", f.Finally(f.Not(operand))))
+        case f.OnPaths("E", f.Globally(operand, None), None) if not value:
+            return implying(f.OnPaths("A", f.Finally(f.Not(operand))))
+        case f.KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
             inner = implying(operand)
             return None if inner is None else replace(formula, operand=inner)
-        case Knows("each", group, operand) if value and agents.issuperset(group):
+        case f.Knows("each", group, operand) if value and agents.issuperset(group):
             inner = implying(operand)
             return None if inner is None else replace(formula, operand=inner)
-        case Derived():
+        case f.Derived():
             return implying(formula.definition, value)
-        case PathOperator() | StateOperator():
+        case f.PathOperator() | f.StateOperator():
             return None
         case _:
             assert_never(formula)
@@ -253,10 +236,10 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
 
 def is_possibility(formula: Formula) -> bool:
     """Return whether it is a positive combination of ``EF`` and atoms."""
-    if isinstance(formula, AndFormula | OrFormula):
+    if isinstance(formula, f.And | f.Or):
         return all(map(is_possibility, formula.operands))
-    reached = possibility(formula)
-    return isinstance(formula, Atom) if reached is None else is_possibility(reached)
+    reached = f.possibility(formula)
+    return isinstance(formula, f.Atom) if reached is None else is_possibility(reached)
 
 
 def formula_specialised_to_idle(
@@ -267,6 +250,6 @@ def formula_specialised_to_idle(
 
 
 def _substituted(formula: Formula, values: Mapping[str, Expr]) -> Formula:
-    if isinstance(formula, Atom):
+    if isinstance(formula, f.Atom):
         return replace(formula, condition=substitute(formula.condition, values))
-    return with_children(formula, tuple(_substituted(operand, values) for operand in operands_of(formula)))
+    return f.with_children(formula, tuple(_substituted(operand, values) for operand in f.children(formula)))

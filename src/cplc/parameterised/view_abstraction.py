@@ -34,26 +34,11 @@ from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.indistinguishability import agreement_closure
 from cplc.engines.symbolic.transitions import Transition, doubled, transition
 from cplc.engines.symbolic.variable_order import variable_order
+from cplc.logic import formulas as f
 from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    Derived,
-    Finally,
-    Formula,
-    Globally,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    StateOperator,
-    Until,
-    invariant,
-)
+from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.parameterised.projection import (
     NotSeparable,
@@ -140,33 +125,33 @@ class ViewAbstraction:
         """Return states that satisfy the formula; there is no negation, which would turn fewer states into more."""
         encoding = self._encoding
         match formula:
-            case Atom(condition):
+            case f.Atom(condition):
                 return encoding.condition(condition)
-            case And(operands):
+            case f.And(operands):
                 satisfying = encoding.true
                 for operand in operands:
                     satisfying = satisfying & self._holds(operand, assuming)
                 return satisfying
-            case Or(operands):
+            case f.Or(operands):
                 satisfying = encoding.false
                 for operand in operands:
                     satisfying = satisfying | self._holds(operand, assuming)
                 return satisfying
-            case OnPaths("E", Finally(operand, None), None):
+            case f.OnPaths("E", f.Finally(operand, None), None):
                 return self._possibly_reaches(self._holds(operand, assuming))
-            case OnPaths("A", Finally(operand, None), None):
+            case f.OnPaths("A", f.Finally(operand, None), None):
                 return self._inevitably_reaches(encoding.true, self._holds(operand, assuming), assuming)
-            case OnPaths("A", Until(left, right, None), None):
+            case f.OnPaths("A", f.Until(left, right, None), None):
                 return self._inevitably_reaches(self._holds(left, assuming), self._holds(right, assuming), assuming)
-            case KnownFrom(observed, operand):
+            case f.KnownFrom(observed, operand):
                 return ~agreement_closure(encoding, observed, self.invariant & ~self._holds(operand, assuming))
-            case Knows("each", agents, operand):
+            case f.Knows("each", agents, operand):
                 missing, satisfying = self.invariant & ~self._holds(operand, assuming), encoding.true
                 for agent in agents:
                     hidden = self._system.variable.keys() - self._system.agent[agent].local
                     satisfying = satisfying & ~encoding.diagrams.exists(missing, encoding.cube(hidden))
                 return satisfying
-            case Not() | PathOperator() | StateOperator() | Derived():
+            case f.Not() | f.PathOperator() | f.StateOperator() | f.Derived():
                 raise ValueError(f"view abstraction cannot decide {type(formula).__name__}")
             case _:
                 assert_never(formula)
@@ -354,15 +339,15 @@ class ViewAbstractionProofs:
 
 def _apart(formula: Formula) -> tuple[Formula, ...]:
     """Return formulas whose conjunction is equivalent: an invariant that excludes a disjunction is split."""
-    excluded = invariant(formula)
-    if not isinstance(excluded, Not) or not isinstance(excluded.operand, Atom):
+    excluded = f.invariant(formula)
+    if not isinstance(excluded, f.Not) or not isinstance(excluded.operand, f.Atom):
         return (formula,)
     condition, text = excluded.operand.condition, excluded.operand.text
     together = condition.operands if isinstance(condition, AllOf) else (condition,)
     ways = max((one.operands for one in together if isinstance(one, AnyOf)), key=len, default=())
     rest = [one for one in together if not (isinstance(one, AnyOf) and one.operands is ways)]
-    parts = (Atom(conj((*rest, way)), text) for way in ways)
-    return tuple(OnPaths("A", Globally(Not(part))) for part in parts) or (formula,)
+    parts = (f.Atom(conj((*rest, way)), text) for way in ways)
+    return tuple(f.OnPaths("A", f.Globally(f.Not(part))) for part in parts) or (formula,)
 
 
 def _invariants(instance: _Instance) -> Iterator[Formula]:
@@ -409,7 +394,7 @@ class _CommonProjection:
         """Yield under-approximations of the formula, or of its operand, for all choices of hidden members."""
         hidden = variables_of(instance.system, instance.symmetry_group, instance.last(left_out))
         for renamed in instance.without(formula, left_out):
-            always = invariant(renamed)
+            always = f.invariant(renamed)
             condition = under_approximate(renamed if always is None else always, self.projection.system, hidden)
             if condition is not None:
                 yield (always is not None, instance.key(condition, left_out)), condition

@@ -52,36 +52,9 @@ from functools import cached_property
 from math import prod
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, independent_parts, reads
-from cplc.logic.formulas import (
-    Adjacent,
-    And,
-    Atom,
-    Bound,
-    Enforces,
-    Finally,
-    Formula,
-    Globally,
-    Historically,
-    Implies,
-    KnownFrom,
-    Knows,
-    Next,
-    Not,
-    OnPaths,
-    Or,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
-    core_subformulas,
-    invariant,
-    is_state_formula,
-    possibility,
-    with_children,
-)
+from cplc.logic.formulas import Formula
 from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.statespace.graph_algorithms import merged_classes
@@ -129,22 +102,36 @@ class IndependentComponents:
         for justice in self.system.justice:
             if justice.recurs:
                 named.update(*(self.system.steps[index].footprint for index in justice.steps))
-        for part in core_subformulas(formula):
+        for part in f.core_subformulas(formula):
             match part:
-                case Atom(condition):
+                case f.Atom(condition):
                     named |= reads(condition)
-                case KnownFrom(observed):
+                case f.KnownFrom(observed):
                     named.update(*map(reads, observed))
-                case Taken(steps) | Until(bound=Bound(ticks=Taken(steps))) | Release(bound=Bound(ticks=Taken(steps))):
+                case (
+                    f.Taken(steps)
+                    | f.Until(bound=f.Bound(ticks=f.Taken(steps)))
+                    | f.Release(bound=f.Bound(ticks=f.Taken(steps)))
+                ):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
-                case Enforces(group, _, uniform):
+                case f.Enforces(group, _, uniform):
                     named |= self._group_variables(group) if uniform else set()
-                case OnPaths(_, path):
+                case f.OnPaths(_, path):
                     if not is_stutter_invariant(path):
                         return frozenset(self.system.variable)
-                case Not() | And() | Next() | Until() | Release() | Previous() | Since() | Knows() | Regardless():
+                case (
+                    f.Not()
+                    | f.And()
+                    | f.Next()
+                    | f.Until()
+                    | f.Release()
+                    | f.Previous()
+                    | f.Since()
+                    | f.Knows()
+                    | f.Regardless()
+                ):
                     pass
-                case Adjacent():
+                case f.Adjacent():
                     raise AssertionError("only synchronous systems have rounds")
                 case _:
                     assert_never(part)
@@ -276,21 +263,21 @@ def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     The equivalence holds at every state and path: ``A``, ``G``, ``X`` and ``H`` distribute over conjunction, along the
     same steps and within the same bound.
     """
-    if isinstance(formula, And):
+    if isinstance(formula, f.And):
         return tuple(part for operand in formula.operands for part in conjuncts_of(operand))
-    if isinstance(formula, Implies):
-        return tuple(Implies(formula.left, part) for part in conjuncts_of(formula.right))
-    if isinstance(formula, OnPaths) and formula.quantifier == "A":
-        return tuple(OnPaths("A", part, formula.along) for part in conjuncts_of(formula.path))
-    if isinstance(formula, Globally | Next | Historically):
-        return tuple(with_children(formula, (part,)) for part in conjuncts_of(formula.operand))
-    denied = formula.operand if isinstance(formula, Not) else None
-    if isinstance(denied, Not):
+    if isinstance(formula, f.Implies):
+        return tuple(f.Implies(formula.left, part) for part in conjuncts_of(formula.right))
+    if isinstance(formula, f.OnPaths) and formula.quantifier == "A":
+        return tuple(f.OnPaths("A", part, formula.along) for part in conjuncts_of(formula.path))
+    if isinstance(formula, f.Globally | f.Next | f.Historically):
+        return tuple(f.with_children(formula, (part,)) for part in conjuncts_of(formula.operand))
+    denied = formula.operand if isinstance(formula, f.Not) else None
+    if isinstance(denied, f.Not):
         return conjuncts_of(denied.operand)
-    if isinstance(denied, Or):
-        return tuple(part for operand in denied.operands for part in conjuncts_of(Not(operand)))
-    if isinstance(denied, Implies):
-        return (*conjuncts_of(denied.left), *conjuncts_of(Not(denied.right)))
+    if isinstance(denied, f.Or):
+        return tuple(part for operand in denied.operands for part in conjuncts_of(f.Not(operand)))
+    if isinstance(denied, f.Implies):
+        return (*conjuncts_of(denied.left), *conjuncts_of(f.Not(denied.right)))
     return (formula,)
 
 
@@ -400,23 +387,23 @@ class Decomposition:
 
     def alternatives(self, formula: Formula) -> Sequence[Formula]:
         """Return invariants one of which holds iff this one does; empty if there are not several."""
-        always = invariant(formula)
-        if not isinstance(always, Or) or not all(map(is_state_formula, always.operands)):
+        always = f.invariant(formula)
+        if not isinstance(always, f.Or) or not all(map(f.is_state_formula, always.operands)):
             return ()
         groups = self._independent(always.operands)
         return [_always_some(group) for group in groups] if len(groups) > 1 else ()
 
     def separate_goals(self, formula: Formula) -> Sequence[Formula]:
         """Return questions of reachability all of which hold iff this one does; empty if there are not several."""
-        reached = possibility(formula)
-        if not isinstance(reached, And) or not all(map(is_state_formula, reached.operands)):
+        reached = f.possibility(formula)
+        if not isinstance(reached, f.And) or not all(map(f.is_state_formula, reached.operands)):
             return ()
         groups = self._independent(reached.operands)
-        return [OnPaths("E", Finally(And(group))) for group in groups] if len(groups) > 1 else ()
+        return [f.OnPaths("E", f.Finally(f.And(group))) for group in groups] if len(groups) > 1 else ()
 
     def sufficient(self, formula: Formula) -> Sequence[Formula]:
         """Return the operands of a disjunction, those on the fewest variables first."""
-        operands = formula.operands if isinstance(formula, Or) else ()
+        operands = formula.operands if isinstance(formula, f.Or) else ()
         return sorted(operands, key=lambda operand: len(self._components.components_of(operand)))
 
     def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
@@ -430,4 +417,4 @@ class Decomposition:
 
 
 def _always_some(group: tuple[Formula, ...]) -> Formula:
-    return OnPaths("A", Globally(Or(group) if len(group) > 1 else group[0]))
+    return f.OnPaths("A", f.Globally(f.Or(group) if len(group) > 1 else group[0]))

@@ -29,26 +29,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import reads
-from cplc.logic.formulas import (
-    Adjacent,
-    And,
-    Atom,
-    Enforces,
-    Formula,
-    KnownFrom,
-    Knows,
-    Next,
-    Not,
-    OnPaths,
-    Previous,
-    Regardless,
-    Release,
-    Since,
-    Taken,
-    Until,
-    core_subformulas,
-)
+from cplc.logic.formulas import Formula
 from cplc.reductions.components import message_variables, restrict_declarations
 from cplc.reductions.problem import Pass, PerSystem, Problem
 from cplc.system.interpreter import Interpreter
@@ -116,21 +99,31 @@ class ConeOfInfluence:
     def _directly_needed(self, formula: Formula) -> set[str] | None:
         """Return the variables that the formula itself needs; None for all."""
         named: set[str] = set()
-        for part in core_subformulas(formula):
+        for part in f.core_subformulas(formula):
             match part:
-                case Atom(condition):
+                case f.Atom(condition):
                     named |= reads(condition)
-                case Taken(steps) | OnPaths(along=Taken(steps)):
+                case f.Taken(steps) | f.OnPaths(along=f.Taken(steps)):
                     named.update(*(self._footprints[name] for name in steps if name in self._footprints))
-                case KnownFrom(observed):
+                case f.KnownFrom(observed):
                     named = named.union(*map(reads, observed))
-                case Knows(_, agents):
+                case f.Knows(_, agents):
                     named |= self._observed(agents)
-                case Enforces():
+                case f.Enforces():
                     return None
-                case Not() | And() | Next() | Until() | Release() | Previous() | Since() | OnPaths() | Regardless():
+                case (
+                    f.Not()
+                    | f.And()
+                    | f.Next()
+                    | f.Until()
+                    | f.Release()
+                    | f.Previous()
+                    | f.Since()
+                    | f.OnPaths()
+                    | f.Regardless()
+                ):
                     pass
-                case Adjacent():
+                case f.Adjacent():
                     return None
                 case _:
                     assert_never(part)

@@ -9,28 +9,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr, conj, disj, negate
-from cplc.logic.formulas import (
-    And,
-    Atom,
-    CtlPath,
-    Derived,
-    Finally,
-    Formula,
-    Globally,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    StateOperator,
-    children,
-    ctl_core,
-    ctl_path,
-    has_finite_evidence,
-)
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.problem import Problem
 
@@ -59,16 +40,16 @@ def _is_decided_by(formula: Formula, state_conditions: dict[Expr, None]) -> bool
         state_conditions[condition] = None
         return True
     match formula:
-        case Not() | And() | Or() | Implies() | Iff():
-            operands: tuple[Formula, ...] = children(formula)
-        case Derived():
+        case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
+            operands: tuple[Formula, ...] = f.children(formula)
+        case f.Derived():
             return _is_decided_by(formula.definition, state_conditions)
-        case OnPaths():
-            path = ctl_path(formula)
-            if path is None or not has_finite_evidence(formula.quantifier, ctl_core(path)) or _counts_ticks(path):
+        case f.OnPaths():
+            path = f.ctl_path(formula)
+            if path is None or not f.has_finite_evidence(formula.quantifier, f.ctl_core(path)) or _counts_ticks(path):
                 return False
-            operands = children(path)
-        case Atom() | PathOperator() | StateOperator():
+            operands = f.children(path)
+        case f.Atom() | f.PathOperator() | f.StateOperator():
             return False
         case _:
             assert_never(formula)
@@ -99,20 +80,20 @@ class ReachabilityGoals:
 def condition_of(formula: Formula) -> Expr | None:
     """Return a propositional formula as a condition on the variables; None if the formula is not propositional."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return condition
-        case Not(operand):
+        case f.Not(operand):
             inner = condition_of(operand)
             return None if inner is None else negate(inner)
-        case And(operands) | Or(operands):
+        case f.And(operands) | f.Or(operands):
             inners = [inner for inner in map(condition_of, operands) if inner is not None]
-            joined = conj if isinstance(formula, And) else disj
+            joined = conj if isinstance(formula, f.And) else disj
             return joined(inners) if len(inners) == len(operands) else None
-        case Implies(left, right):
-            return condition_of(Or((Not(left), right)))
-        case Derived():
+        case f.Implies(left, right):
+            return condition_of(f.Or((f.Not(left), right)))
+        case f.Derived():
             return condition_of(formula.definition)
-        case PathOperator() | StateOperator():
+        case f.PathOperator() | f.StateOperator():
             return None
         case _:
             assert_never(formula)
@@ -128,37 +109,37 @@ def reachability_goals(formula: Formula) -> ReachabilityGoals | None:
 
 def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
     match formula:
-        case OnPaths():
+        case f.OnPaths():
             operand = _operand(formula)
             return operand is not None and _add(operand, formula.quantifier == "E", goals)
-        case Atom():
+        case f.Atom():
             return True
-        case Not() | And():
-            return all(_collect(child, goals) for child in children(formula))
-        case Derived():
+        case f.Not() | f.And():
+            return all(_collect(child, goals) for child in f.children(formula))
+        case f.Derived():
             return _collect(formula.definition, goals)
-        case PathOperator() | StateOperator():
+        case f.PathOperator() | f.StateOperator():
             return False
         case _:
             assert_never(formula)
 
 
-def _operand(formula: OnPaths) -> Formula | None:
+def _operand(formula: f.OnPaths) -> Formula | None:
     """Return the operand of ``EF`` or ``AG``, alone or within a number of steps; None for other formulas.
 
     Stubborn sets permute the steps of a path to the goal, so its length is preserved.
     """
     path = formula.path
-    if not isinstance(path, Finally if formula.quantifier == "E" else Globally) or formula.along is not None:
+    if not isinstance(path, f.Finally if formula.quantifier == "E" else f.Globally) or formula.along is not None:
         return None
-    assert isinstance(path, Finally | Globally)
+    assert isinstance(path, f.Finally | f.Globally)
     within_steps = path.bound is None or (path.bound.ticks is None and not path.bound.low)
     return path.operand if within_steps else None
 
 
-def _counts_ticks(path: CtlPath) -> bool:
-    operator = ctl_core(path)
-    return not isinstance(operator, Next) and operator.bound is not None and operator.bound.ticks is not None
+def _counts_ticks(path: f.CtlPath) -> bool:
+    operator = f.ctl_core(path)
+    return not isinstance(operator, f.Next) and operator.bound is not None and operator.bound.ticks is not None
 
 
 def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
@@ -175,20 +156,20 @@ def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
 def _hint(formula: Formula, value: bool) -> Expr:
     """Return a necessary condition for the formula to have the value; `EF p` is false only where `p` is."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return condition if value else negate(condition)
-        case Not(operand):
+        case f.Not(operand):
             return _hint(operand, not value)
-        case And(operands):
+        case f.And(operands):
             return (conj if value else disj)(_hint(operand, value) for operand in operands)
-        case OnPaths():
+        case f.OnPaths():
             below = _operand(formula) if (formula.quantifier == "A") == value else None
             return TRUE if below is None else _hint(below, value)
-        case Iff():
+        case f.Iff():
             return TRUE
-        case Derived():
+        case f.Derived():
             return _hint(formula.definition, value)
-        case PathOperator() | StateOperator():
+        case f.PathOperator() | f.StateOperator():
             return TRUE
         case _:
             assert_never(formula)

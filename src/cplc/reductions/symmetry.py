@@ -22,33 +22,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import assert_never
 
+from cplc.logic import formulas as f
 from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits, expressions
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true, reads
-from cplc.logic.formulas import (
-    Adjacent,
-    Atom,
-    Derived,
-    Enforces,
-    Formula,
-    KnownFrom,
-    Knows,
-    Next,
-    OnPaths,
-    Previous,
-    Regardless,
-    Release,
-    Shorthand,
-    Since,
-    Taken,
-    Until,
-    core,
-    subformulas,
-    with_children,
-)
-from cplc.logic.formulas import And as AndFormula
-from cplc.logic.formulas import Not as NotFormula
-from cplc.logic.formulas import Or as OrFormula
-from cplc.logic.formulas import children as operands_of
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import graph_conditions
 from cplc.reductions.problem import Pass, PerSystem, Problem
@@ -294,27 +271,27 @@ def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
 def formula_key(formula: Formula) -> Hashable:
     """Return a key of the formula that ignores texts and the order of commutative operands."""
     match formula:
-        case Atom(condition):
+        case f.Atom(condition):
             return expr_key(condition)
-        case Taken(steps):
-            return Taken, steps
-        case AndFormula(operands) | OrFormula(operands):
+        case f.Taken(steps):
+            return f.Taken, steps
+        case f.And(operands) | f.Or(operands):
             return type(formula), frozenset(map(formula_key, operands))
-        case Knows(mode, agents, operand):
-            return Knows, mode, frozenset(agents), formula_key(operand)
-        case KnownFrom(observed, operand):
-            return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
-        case Enforces(group, goal, uniform):
-            return Enforces, frozenset(group), formula_key(goal), uniform
-        case OnPaths(quantifier, path, along):
-            return OnPaths, quantifier, formula_key(path), None if along is None else along.steps
-        case Until(left, right, bound) | Release(left, right, bound):
+        case f.Knows(mode, agents, operand):
+            return f.Knows, mode, frozenset(agents), formula_key(operand)
+        case f.KnownFrom(observed, operand):
+            return f.KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
+        case f.Enforces(group, goal, uniform):
+            return f.Enforces, frozenset(group), formula_key(goal), uniform
+        case f.OnPaths(quantifier, path, along):
+            return f.OnPaths, quantifier, formula_key(path), None if along is None else along.steps
+        case f.Until(left, right, bound) | f.Release(left, right, bound):
             return type(formula), bound, formula_key(left), formula_key(right)
-        case NotFormula() | Next() | Previous() | Since() | Regardless():
-            return type(formula), *map(formula_key, operands_of(formula))
-        case Adjacent(operand, same, choice, back):
-            return Adjacent, same, choice, back, formula_key(operand)
-        case Derived():
+        case f.Not() | f.Next() | f.Previous() | f.Since() | f.Regardless():
+            return type(formula), *map(formula_key, f.children(formula))
+        case f.Adjacent(operand, same, choice, back):
+            return f.Adjacent, same, choice, back, formula_key(operand)
+        case f.Derived():
             return formula_key(formula.definition)
         case _:
             assert_never(formula)
@@ -322,23 +299,23 @@ def formula_key(formula: Formula) -> Hashable:
 
 def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
     """Return the image of the formula under a renaming."""
-    operands = operands_of(formula)
-    rebuilt = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
+    operands = f.children(formula)
+    rebuilt = f.with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
     match rebuilt:
-        case Atom(condition, text):
-            return Atom(_renamed(condition, renamed), renamed(text))
-        case Taken():
+        case f.Atom(condition, text):
+            return f.Atom(_renamed(condition, renamed), renamed(text))
+        case f.Taken():
             return _renamed_steps(rebuilt, renamed)
-        case KnownFrom():
+        case f.KnownFrom():
             observed = tuple(_renamed(expr, renamed) for expr in rebuilt.observed)
             return replace(rebuilt, observed=observed, observer=renamed(rebuilt.observer))
-        case Knows():
+        case f.Knows():
             return replace(rebuilt, agents=tuple(map(renamed, rebuilt.agents)))
-        case Enforces():
+        case f.Enforces():
             return replace(rebuilt, group=tuple(map(renamed, rebuilt.group)))
-        case OnPaths(along=along):
+        case f.OnPaths(along=along):
             return rebuilt if along is None else replace(rebuilt, along=_renamed_steps(along, renamed))
-        case Shorthand():
+        case f.Shorthand():
             return replace(rebuilt, text=renamed(rebuilt.text))
         case Commits() | Fulfils():
             return replace(rebuilt, channel=_renamed_channel(rebuilt.channel, renamed))
@@ -352,12 +329,12 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
         case SociallyCommits(pair, bindings):
             named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
             return replace(rebuilt, pair=renamed(pair), bindings=named)
-        case Derived():
-            return rebuilt if rebuilt.has_only_operands else renamed_formula(core(formula), renamed)
-        case Adjacent():
+        case f.Derived():
+            return rebuilt if rebuilt.has_only_operands else renamed_formula(f.core(formula), renamed)
+        case f.Adjacent():
             raise AssertionError("rounds have no symmetry")
         case (
-            NotFormula() | AndFormula() | Next() | Until() | Release() | Previous() | Since() | Regardless()
+            f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Regardless()
         ):  # fmt: skip
             return rebuilt
         case _:
@@ -381,8 +358,8 @@ def _renamed_offering(offering: Offering, renamed: Renaming) -> Offering:
     return Offering(_renamed_channel(offering.promises, renamed), tuple(offers))
 
 
-def _renamed_steps(taken: Taken, renamed: Renaming) -> Taken:
-    return Taken(frozenset(map(renamed, taken.steps)), renamed(taken.text))
+def _renamed_steps(taken: f.Taken, renamed: Renaming) -> f.Taken:
+    return f.Taken(frozenset(map(renamed, taken.steps)), renamed(taken.text))
 
 
 def _renamed(expr: Expr, renamed: Renaming) -> Expr:
@@ -423,18 +400,18 @@ def canonical_numbering(
 
 def _names(formula: Formula) -> Iterator[str]:
     """Yield the agents, variables and steps that occur in the formula, from left to right."""
-    for part in subformulas(formula):
+    for part in f.subformulas(formula):
         match part:
-            case Atom(condition):
+            case f.Atom(condition):
                 yield from _variables(condition)
-            case Taken(steps) | OnPaths(along=Taken(steps)):
+            case f.Taken(steps) | f.OnPaths(along=f.Taken(steps)):
                 yield from sorted(steps)
-            case KnownFrom(observed):
+            case f.KnownFrom(observed):
                 for expr in observed:
                     yield from _variables(expr)
-            case Knows(_, agents) | Enforces(agents):
+            case f.Knows(_, agents) | f.Enforces(agents):
                 yield from agents
-            case Adjacent(_, same):
+            case f.Adjacent(_, same):
                 yield from (name for pair in same for name in pair)
             case Commits(channel) | Fulfils(channel):
                 yield from _names_of_channel(channel)
@@ -444,14 +421,14 @@ def _names(formula: Formula) -> Iterator[str]:
                     for offer in offering.offers:
                         for expr in expressions(offer):
                             yield from _variables(expr)
-            case SociallyCommits() | Shorthand():
+            case SociallyCommits() | f.Shorthand():
                 pass  # their operands follow
-            case Derived():
+            case f.Derived():
                 if not part.has_only_operands:
                     yield from _names(part.definition)
             case (
-                NotFormula() | AndFormula() | Next() | Until() | Release() | Previous() | Since() | OnPaths()
-                | Regardless()
+                f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.OnPaths()
+                | f.Regardless()
             ):  # fmt: skip
                 pass
             case _:

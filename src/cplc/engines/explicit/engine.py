@@ -22,31 +22,9 @@ from cplc.engines.games.fixpoints import Solution
 from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
 from cplc.logic import expressions as expr
+from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read
-from cplc.logic.formulas import (
-    Adjacent,
-    And,
-    Atom,
-    Bound,
-    CtlOperator,
-    Derived,
-    Enforces,
-    Formula,
-    Globally,
-    KnownFrom,
-    Knows,
-    Next,
-    Not,
-    OnPaths,
-    PathOperator,
-    Regardless,
-    Release,
-    Taken,
-    Until,
-    ctl_core,
-    ctl_path,
-    dual,
-)
+from cplc.logic.formulas import Formula
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
@@ -69,8 +47,8 @@ class ExplicitEngine(Engine[States]):
         self.system = system
         self.limit = limit
         self._remembered: dict[Hashable, States] = {}
-        self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
-        self._predecessors_without: dict[Taken, list[array[int]]] = {}
+        self._solved: dict[tuple[f.Enforces, frozenset[str]], Solution[States]] = {}
+        self._predecessors_without: dict[f.Taken, list[array[int]]] = {}
 
     @cached_property
     def _graph(self) -> StateGraph:
@@ -217,37 +195,37 @@ class ExplicitEngine(Engine[States]):
             return self.satisfying(operand, assuming)
 
         match formula:
-            case Atom(condition):
+            case f.Atom(condition):
                 return self.where(condition)
-            case Not(operand):
+            case f.Not(operand):
                 return self.complement(states(operand))
-            case And(operands):
+            case f.And(operands):
                 return self._all(map(states, operands))
-            case OnPaths(quantifier, path, along):
-                if (ctl := ctl_path(formula)) is not None:
-                    operator = ctl_core(ctl)
+            case f.OnPaths(quantifier, path, along):
+                if (ctl := f.ctl_path(formula)) is not None:
+                    operator = f.ctl_core(ctl)
                     if quantifier == "E":
                         return self._some_path(operator, assuming)
-                    return self.complement(self._some_path(dual(operator), assuming))
+                    return self.complement(self._some_path(f.dual(operator), assuming))
                 if quantifier == "E":
                     return self._some_run(path, along, assuming)
-                return self.complement(self._some_run(Not(path), along, assuming))
-            case KnownFrom(observed, operand):
+                return self.complement(self._some_run(f.Not(path), along, assuming))
+            case f.KnownFrom(observed, operand):
                 lacking = self.difference(self._considered, states(operand))
                 return self.complement(self.agreeing(observed, lacking))
-            case Knows(mode, agents, operand):
+            case f.Knows(mode, agents, operand):
                 if mode == "each":
                     return self._all(self._knows((agent,), states(operand)) for agent in agents)
                 return (self._knows if mode == "together" else self._common_knowledge)(agents, states(operand))
-            case Adjacent(operand):
+            case f.Adjacent(operand):
                 return self._adjacent(formula, self.intersection(states(operand), self._considered))
-            case Regardless(operand):
+            case f.Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
-            case Enforces():
+            case f.Enforces():
                 return self.enforcing(formula, assuming).winning_region
-            case Derived():
+            case f.Derived():
                 return states(formula.definition)
-            case PathOperator():
+            case f.PathOperator():
                 raise ValueError("a path formula needs a path quantifier")
             case _:
                 assert_never(formula)
@@ -260,23 +238,23 @@ class ExplicitEngine(Engine[States]):
 
     # --- paths
 
-    def _some_path(self, path: CtlOperator, assuming: frozenset[str]) -> States:
+    def _some_path(self, path: f.CtlOperator, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run satisfies the path formula."""
 
         def states(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
         match path:
-            case Next(operand):
+            case f.Next(operand):
                 return self._next(self._ending(states(operand), assuming))
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 return self._until(states(left), self._ending(states(right), assuming), bound)
-            case Release(left, right, None):
+            case f.Release(left, right, None):
                 until = self._until(
                     states(right), self._ending(self.intersection(states(left), states(right)), assuming), None
                 )
                 return self.union(until, self._fair_globally(states(right), assuming))
-            case Release(left, right, bound):
+            case f.Release(left, right, bound):
                 assert bound is not None
                 return self._released_within(left, right, bound, assuming)
             case _:
@@ -309,7 +287,7 @@ class ExplicitEngine(Engine[States]):
         before = self.predecessors(goal)
         return self.union(goal, before) if self._graph.relation.has_idle_step else before
 
-    def _until(self, through: States, goal: States, bound: Bound | None) -> States:
+    def _until(self, through: States, goal: States, bound: f.Bound | None) -> States:
         """Return the states from which the goal is reached within the bound, through these states."""
         if bound is None:
             return backward_reachable(self._graph.before, through, goal)
@@ -317,7 +295,7 @@ class ExplicitEngine(Engine[States]):
         reaching = self._layers(through, goal, nothing, ticks, bound.high - bound.low + 1)
         return self._layers(through, nothing, reaching, ticks, bound.low)
 
-    def _released_within(self, left: Formula, right: Formula, bound: Bound, assuming: frozenset[str]) -> States:
+    def _released_within(self, left: Formula, right: Formula, bound: f.Bound, assuming: frozenset[str]) -> States:
         """Return the states from which a fair run satisfies ``left R right`` within the bound.
 
         After the window, any fair run goes on; without another tick, a run need not reach its end.
@@ -328,14 +306,14 @@ class ExplicitEngine(Engine[States]):
         if ticks is None:
             staying = self._ending(keep, assuming)
         else:
-            still = Globally(Not(ticks))
-            enough = self.union(enough, self.satisfying(OnPaths("E", And((Globally(right), still))), assuming))
-            anyhow = self.union(release, self.satisfying(OnPaths("E", still), assuming))
+            still = f.Globally(f.Not(ticks))
+            enough = self.union(enough, self.satisfying(f.OnPaths("E", f.And((f.Globally(right), still))), assuming))
+            anyhow = self.union(release, self.satisfying(f.OnPaths("E", still), assuming))
             staying = self._layers(keep, enough, self._fair(assuming), ticks, 1)
         staying = self._layers(keep, enough, staying, ticks, layers)
         return self._layers(self.reachable, anyhow, staying, ticks, bound.low)
 
-    def _layers(self, through: States, goal: States, states: States, ticks: Taken | None, number: int) -> States:
+    def _layers(self, through: States, goal: States, states: States, ticks: f.Taken | None, number: int) -> States:
         """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states.
 
         All states before are in ``through``.
@@ -351,10 +329,10 @@ class ExplicitEngine(Engine[States]):
             states = layer
         return states
 
-    def _numbers(self, taken: Taken) -> frozenset[int]:
+    def _numbers(self, taken: f.Taken) -> frozenset[int]:
         return frozenset(number for number, name in enumerate(self._graph.relation.labels) if name in taken.steps)
 
-    def _before_without(self, taken: Taken) -> Callable[[int], Iterable[int]]:
+    def _before_without(self, taken: f.Taken) -> Callable[[int], Iterable[int]]:
         """Return the predecessors of a state by other steps."""
         predecessors = self._predecessors_without.get(taken)
         if predecessors is None:
@@ -394,7 +372,7 @@ class ExplicitEngine(Engine[States]):
         waiting = [None if one.due is None else self.where(one.due) for one in justice]
         return FairnessConstraints(self._graph, justice, waiting, fairness)
 
-    def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
+    def _some_run(self, path: Formula, along: f.Taken | None, assuming: frozenset[str]) -> States:
         """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
         reader = automaton(path)
         if self.size * len(reader.edges) > self.limit:
@@ -416,14 +394,14 @@ class ExplicitEngine(Engine[States]):
 
     # --- strategies
 
-    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
+    def enforcing(self, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
         cached = self._solved.get((formula, assuming))
         if cached is None:
             cached = self._solution(formula, assuming)
             self._solved[formula, assuming] = cached
         return cached
 
-    def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[States]:
+    def _solution(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[States]:
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
@@ -456,7 +434,7 @@ class ExplicitEngine(Engine[States]):
         doubtful = set(compress(leading, self.difference(self._considered, satisfying)))
         return bytes([group not in doubtful for group in leading])
 
-    def _adjacent(self, formula: Adjacent, goal: States) -> States:
+    def _adjacent(self, formula: f.Adjacent, goal: States) -> States:
         """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
         graph, relation, choice = self._graph, self._graph.relation, formula.choice
         assert isinstance(relation, SynchronousRelation), "adjacency by a round requires a synchronous system"

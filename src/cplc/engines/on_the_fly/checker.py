@@ -22,30 +22,8 @@ from cplc.engines.on_the_fly.search import (
     nearest_accepting_start,
     product,
 )
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Finally,
-    Formula,
-    Iff,
-    Implies,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    Or,
-    PathOperator,
-    Regardless,
-    StateOperator,
-    Taken,
-    children,
-    ctl_path,
-    is_propositional,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import SearchTree
@@ -92,10 +70,10 @@ class Checker:
         self.moves = context.world.moves if moves is None else moves
         self.assuming = assuming
         self._tests: dict[Formula, Test] = {}
-        self._runs: dict[tuple[Formula, bool, Taken | None], PathSearch] = {}
+        self._runs: dict[tuple[Formula, bool, f.Taken | None], PathSearch] = {}
         self._indistinguishable_states: dict[tuple[Formula, ObservationClass], int | None] = {}
-        self._steps: dict[Taken, frozenset[int]] = {}
-        self._round_predecessors: dict[Adjacent, dict[int, int]] = {}
+        self._steps: dict[f.Taken, frozenset[int]] = {}
+        self._round_predecessors: dict[f.Adjacent, dict[int, int]] = {}
 
     def holds(self, formula: Formula, state: int) -> bool:
         return self.test(formula)(state)
@@ -109,64 +87,64 @@ class Checker:
 
     def _test(self, formula: Formula) -> Test:
         match formula:
-            case Atom(condition):
+            case f.Atom(condition):
                 return self.context.world.condition(condition)
-            case Not(operand):
+            case f.Not(operand):
                 inner = self.test(operand)
                 return lambda state: not inner(state)
-            case And(operands):
+            case f.And(operands):
                 conjuncts = self._plain_first(operands)
                 return lambda state: all(conjunct(state) for conjunct in conjuncts)
-            case Or(operands):
+            case f.Or(operands):
                 disjuncts = self._plain_first(operands)
                 return lambda state: any(disjunct(state) for disjunct in disjuncts)
-            case Implies(left, right):
-                return self.test(Or((Not(left), right)))
-            case Iff(left, right):
+            case f.Implies(left, right):
+                return self.test(f.Or((f.Not(left), right)))
+            case f.Iff(left, right):
                 one, other = self.test(left), self.test(right)
                 return lambda state: one(state) == other(state)
-            case OnPaths(quantifier, path, along):
+            case f.OnPaths(quantifier, path, along):
                 runs = self.path_search(path, quantifier == "E", along)
                 return lambda state: (runs.start_of_run((state,)) is not None) == (quantifier == "E")
-            case Knows("common", _, _):
+            case f.Knows("common", _, _):
                 return lambda state: self.common_knowledge_chain(formula, state) is None
-            case Knows("each", agents, operand):
+            case f.Knows("each", agents, operand):
                 return lambda state: all(
                     self.indistinguishable_state(operand, False, self.context.views.of_agents((agent,), state), state)
                     is None
                     for agent in agents
                 )
-            case Knows(_, agents, operand):
+            case f.Knows(_, agents, operand):
                 return lambda state: (
                     self.indistinguishable_state(operand, False, self.context.views.of_agents(agents, state), state)
                     is None
                 )
-            case KnownFrom(observed, operand):
+            case f.KnownFrom(observed, operand):
                 return lambda state: (
                     self.indistinguishable_state(
                         operand, False, self.context.views.of_observers(observed, state), state
                     )
                     is None
                 )
-            case Adjacent(back=False):
+            case f.Adjacent(back=False):
                 return lambda state: self.round_successor(formula, state) is not None
-            case Adjacent():
+            case f.Adjacent():
                 return lambda state: self.round_predecessor(formula, state) is not None
-            case Enforces():
+            case f.Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
-            case Derived():
+            case f.Derived():
                 return self.test(formula.definition)
-            case PathOperator() | Regardless():
+            case f.PathOperator() | f.Regardless():
                 raise AssertionError(f"no formula on states: {formula}")
             case _:
                 assert_never(formula)
 
     def _plain_first(self, formulas: Iterable[Formula]) -> list[Test]:
-        return [self.test(formula) for formula in sorted(formulas, key=lambda formula: not is_propositional(formula))]
+        return [self.test(formula) for formula in sorted(formulas, key=lambda formula: not f.is_propositional(formula))]
 
     # --- runs
 
-    def path_search(self, path: Formula, value: bool, along: Taken | None) -> PathSearch:
+    def path_search(self, path: Formula, value: bool, along: f.Taken | None) -> PathSearch:
         """Return the cached search for fair runs on which the path formula has the value."""
         key = (path, value, along)
         search = self._runs.get(key)
@@ -174,10 +152,10 @@ class Checker:
             search = self._runs[key] = self._new_path_search(path, value, along, fair=True)
         return search
 
-    def _new_path_search(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
-        automaton = LazyAutomaton(path, value, is_propositional)
+    def _new_path_search(self, path: Formula, value: bool, along: f.Taken | None, *, fair: bool) -> PathSearch:
+        automaton = LazyAutomaton(path, value, f.is_propositional)
         assuming = self.assuming if fair else None
-        endless = self.begins if fair and self._needs_endless_run(OnPaths("E", path, along)) else None
+        endless = self.begins if fair and self._needs_endless_run(f.OnPaths("E", path, along)) else None
         built = product(self.context.world, self.moves, automaton, self.test, along, assuming, self._steps_of, endless)
         return PathSearch(
             built,
@@ -185,14 +163,14 @@ class Checker:
             ProductHeuristic(self.context.heuristic, built) if self.context.world.has_idle_step else None,
         )
 
-    def _needs_endless_run(self, formula: OnPaths) -> bool:
+    def _needs_endless_run(self, formula: f.OnPaths) -> bool:
         """Tell whether finite prefixes prove nothing: where runs may end, for formulas beyond CTL or under fairness."""
         system = self.context.world.system
-        return not system.has_idle_step and (bool(system.fairness) or ctl_path(formula) is None)
+        return not system.has_idle_step and (bool(system.fairness) or f.ctl_path(formula) is None)
 
     def begins(self, state: int) -> bool:
         """Tell whether a fair run begins in the state."""
-        return self.test(SOME_FAIR_RUN)(state)
+        return self.test(f.SOME_FAIR_RUN)(state)
 
     def is_considered(self, state: int) -> bool:
         """Tell whether accessibility relations include the state: in rounds those with a fair run alone."""
@@ -203,9 +181,9 @@ class Checker:
         return self.context.world.system.excludes_unfair_states
 
     def _among_considered(self, claim: Formula) -> Formula:
-        return And((claim, SOME_FAIR_RUN)) if self.excludes_unfair_states else claim
+        return f.And((claim, f.SOME_FAIR_RUN)) if self.excludes_unfair_states else claim
 
-    def _steps_of(self, taken: Taken) -> frozenset[int]:
+    def _steps_of(self, taken: f.Taken) -> frozenset[int]:
         matching_steps = self._steps.get(taken)
         if matching_steps is None:
             steps = enumerate(self.context.world.system.steps)
@@ -221,7 +199,7 @@ class Checker:
 
         With a limit on the effort, None may also mean that the search was given up.
         """
-        runs = self._new_path_search(Finally(formula), True, None, fair=False)
+        runs = self._new_path_search(f.Finally(formula), True, None, fair=False)
         starts = [runs.product.node(state) for state in self.context.world.initial()]
         node = nearest_accepting_start(runs.product, runs.results, starts, runs.guide, effort)
         if node is None:
@@ -237,7 +215,7 @@ class Checker:
         reached = self.context.reached
         if not reached.contains(state):
             whole = ObservationClass(self.context.views.whole, state)
-            trail = self.run_to_formula(Atom(self.context.views.condition(whole), "state"), _MAX_GUIDED_STATES)
+            trail = self.run_to_formula(f.Atom(self.context.views.condition(whole), "state"), _MAX_GUIDED_STATES)
             if trail is not None:
                 reached.add_run(trail)
             else:
@@ -246,7 +224,7 @@ class Checker:
 
     def indistinguishable_state(self, formula: Formula, value: bool, view: ObservationClass, here: int) -> int | None:
         """Return a reachable state of the class in which the formula has the value, preferably ``here``, or None."""
-        claim = formula if value else Not(formula)
+        claim = formula if value else f.Not(formula)
         inside = view.sight.of(here) == view.pattern and self.is_considered(here)
         if inside and self.test(claim)(here):
             return here
@@ -265,15 +243,15 @@ class Checker:
         """
         determines = self.context.views.determines
         match formula:
-            case Atom(condition):
+            case f.Atom(condition):
                 return determines(view.sight, (condition,))
-            case Not() | And():
-                return all(self._is_determined_by(child, view) for child in children(formula))
-            case KnownFrom(observed):
+            case f.Not() | f.And():
+                return all(self._is_determined_by(child, view) for child in f.children(formula))
+            case f.KnownFrom(observed):
                 return determines(view.sight, observed)
-            case Derived():
+            case f.Derived():
                 return self._is_determined_by(formula.definition, view)
-            case PathOperator() | StateOperator():
+            case f.PathOperator() | f.StateOperator():
                 return False
             case _:
                 assert_never(formula)
@@ -285,7 +263,7 @@ class Checker:
                 return state
         if reached.may_search_separately(_MAX_GUIDED_STATES):
             trail = self.run_to_formula(
-                And((Atom(self.context.views.condition(view), "view"), claim)), _MAX_GUIDED_STATES
+                f.And((f.Atom(self.context.views.condition(view), "view"), claim)), _MAX_GUIDED_STATES
             )
             if trail is not None:
                 reached.add_run(trail)
@@ -294,12 +272,12 @@ class Checker:
 
     # --- rounds
 
-    def round_successor(self, formula: Adjacent, state: int) -> int | None:
+    def round_successor(self, formula: f.Adjacent, state: int) -> int | None:
         """Return a successor by a round of the formula's kind in which its operand holds, or None."""
         test = self.test(self._among_considered(formula.operand))
         return next(filter(test, self.context.world.neighbours(formula)(state)), None)
 
-    def round_predecessor(self, formula: Adjacent, state: int) -> int | None:
+    def round_predecessor(self, formula: f.Adjacent, state: int) -> int | None:
         """Return a predecessor by a round of the formula's kind in which its operand holds, or None.
 
         The predecessors of all states are computed once, from all reachable states.
@@ -315,7 +293,7 @@ class Checker:
 
     # --- common knowledge
 
-    def common_knowledge_chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
+    def common_knowledge_chain(self, formula: f.Knows, state: int) -> list[tuple[str, int]] | None:
         """Return a chain of indistinguishable states, each with its agent, to one where the operand fails, or None."""
         views, reached, test = self.context.views, self.context.reached, self.test(formula.operand)
         tree: SearchTree[int, str] = SearchTree((state,))

@@ -20,25 +20,8 @@ from cplc.engines.on_the_fly.lazy_states import (
     StubbornSuccessors,
 )
 from cplc.engines.on_the_fly.search import AcceptingCycle, GoodPrefix, ProductEdge
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    Adjacent,
-    And,
-    Atom,
-    Derived,
-    Enforces,
-    Formula,
-    Iff,
-    KnownFrom,
-    Knows,
-    Not,
-    OnPaths,
-    PathOperator,
-    Regardless,
-    StateOperator,
-    is_propositional,
-    subformulas,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
@@ -68,11 +51,11 @@ class EvidenceBuilder:
     def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
         views = self.checker.context.views
         match formula:
-            case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
+            case f.OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
                 return self._run(formula, state, self.checker.path_search(path, holds, along), holds)
-            case Knows("together", agents, operand) if not holds:
+            case f.Knows("together", agents, operand) if not holds:
                 return self._pair(formula, state, (operand, False), views.of_agents(agents, state), agents)
-            case Knows("each", agents, operand) if not holds:
+            case f.Knows("each", agents, operand) if not holds:
                 looks = [(agent, views.of_agents((agent,), state)) for agent in agents]
                 agent, view = next(
                     one
@@ -80,21 +63,21 @@ class EvidenceBuilder:
                     if self.checker.indistinguishable_state(operand, False, one[1], state) is not None
                 )
                 return self._pair(formula, state, (operand, False), view, (agent,))
-            case Knows() if not holds:
+            case f.Knows() if not holds:
                 return self._chain(formula, state)
-            case KnownFrom(observed, operand) if not holds:
+            case f.KnownFrom(observed, operand) if not holds:
                 return self._pair(formula, state, (operand, False), views.of_observers(observed, state), ())
-            case Adjacent(back=False) if holds:
+            case f.Adjacent(back=False) if holds:
                 return self._round(formula, state)
-            case Adjacent(operand) if holds:
+            case f.Adjacent(operand) if holds:
                 before = self.checker.round_predecessor(formula, state)
                 assert before is not None, "the state was decided to have a predecessor by a round, but none exists"
                 return self._pair_with(before, formula, state, (operand, True), ())
-            case OnPaths() | KnownFrom() | Knows() | Adjacent():
+            case f.OnPaths() | f.KnownFrom() | f.Knows() | f.Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
-            case Atom() | Not() | And() | Derived():
+            case f.Atom() | f.Not() | f.And() | f.Derived():
                 return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
-            case PathOperator() | Enforces() | Regardless():
+            case f.PathOperator() | f.Enforces() | f.Regardless():
                 raise AssertionError(f"the engine does not decide {formula}")
             case _:
                 assert_never(formula)
@@ -112,27 +95,27 @@ class EvidenceBuilder:
     def _needs(self, claim: Claim, state: int) -> list[Claim]:
         formula, holds = claim
         match formula:
-            case Atom():
+            case f.Atom():
                 return []
-            case Not(operand):
+            case f.Not(operand):
                 return self._needs((operand, not holds), state)
-            case And(operands) if holds:
+            case f.And(operands) if holds:
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case And(operands):
+            case f.And(operands):
                 return self._first_true([(operand, holds) for operand in operands], state)
-            case Iff(left, right):
+            case f.Iff(left, right):
                 values = [(side, self.checker.holds(side, state)) for side in (left, right)]
                 return [need for value in values for need in self._needs(value, state)]
-            case Derived():
+            case f.Derived():
                 return self._needs((formula.definition, holds), state)
-            case PathOperator() | StateOperator():
+            case f.PathOperator() | f.StateOperator():
                 return [claim]
             case _:
                 assert_never(formula)
 
     def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
         """Return the needs of one true claim, preferably of one that the variables decide."""
-        plain_first = sorted(claims, key=lambda claim: not is_propositional(claim[0]))
+        plain_first = sorted(claims, key=lambda claim: not f.is_propositional(claim[0]))
         return self._needs(
             next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
         )
@@ -168,18 +151,18 @@ class EvidenceBuilder:
                 last, _ = runs.product.split(node)
                 see(edge, last)
                 if runs.product.endless is not None:
-                    parts.append((len(moves), self.evidence(SOME_FAIR_RUN, last, True)))
+                    parts.append((len(moves), self.evidence(f.SOME_FAIR_RUN, last, True)))
             case AcceptingCycle(hops):
                 loop = len(moves)
                 for hop in hops:
                     node = go(hop)
         return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
 
-    def _round(self, formula: Adjacent, state: int) -> Evidence:
+    def _round(self, formula: f.Adjacent, state: int) -> Evidence:
         target = self.checker.round_successor(formula, state)
         assert target is not None, "the state was decided to have a successor by a round, but none exists"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
-        lasting = [(SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
+        lasting = [(f.SOME_FAIR_RUN, True)] if self.checker.excludes_unfair_states else []
         return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
 
     # --- pairs of states
@@ -192,7 +175,7 @@ class EvidenceBuilder:
         return self._pair_with(other, formula, state, claim, agents)
 
     def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
-        holds = isinstance(formula, Adjacent)
+        holds = isinstance(formula, f.Adjacent)
         operand_evidence = self.evidence(claim[0], other, claim[1])
         lasting, elsewhere = self._lasting(other), self._run_to(other)
         return Evidence(
@@ -206,9 +189,9 @@ class EvidenceBuilder:
         )
 
     def _lasting(self, other: int) -> Evidence | None:
-        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
+        return self.evidence(f.SOME_FAIR_RUN, other, True) if self.checker.excludes_unfair_states else None
 
-    def _chain(self, formula: Knows, state: int) -> Evidence:
+    def _chain(self, formula: f.Knows, state: int) -> Evidence:
         chain = self.checker.common_knowledge_chain(formula, state)
         assert chain is not None, "common knowledge was refuted, but there is no chain"
         here = [state, *(other for _, other in chain[:-1])]
@@ -240,7 +223,7 @@ LIMIT = 2_000_000
 
 def supports(formula: Formula) -> bool:
     """Tell whether this engine can decide the formula: all but strategic ones (`<<…>>`)."""
-    return not any(isinstance(part, Enforces) for part in subformulas(formula))
+    return not any(isinstance(part, f.Enforces) for part in f.subformulas(formula))
 
 
 class OnTheFlyEngine:
@@ -332,7 +315,7 @@ class OnTheFlyEngine:
     def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
         """Return an initial state in which the formula does not hold, or None."""
         checker, initial = self._checker(assuming, formula), self._considered_initial()
-        if isinstance(formula, OnPaths) and formula.quantifier == "A":
+        if isinstance(formula, f.OnPaths) and formula.quantifier == "A":
             return checker.path_search(formula.path, False, formula.along).start_of_run(initial)
         test = checker.test(formula)
         return next((state for state in initial if not test(state)), None)

@@ -35,27 +35,8 @@ from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import WaitingSteps
 from cplc.engines.symbolic.reachability import ChainedFixpoints
-from cplc.logic.formulas import (
-    UNSATISFIABLE,
-    And,
-    Atom,
-    Bound,
-    Derived,
-    Finally,
-    Formula,
-    Globally,
-    Historically,
-    Next,
-    Not,
-    Or,
-    Previous,
-    Release,
-    Since,
-    StateOperator,
-    Taken,
-    Until,
-    is_state_formula,
-)
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.logic.nnf import HAS_PREDECESSOR, opened
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -87,7 +68,7 @@ class Tableau:
         encoding: Encoding,
         fixpoints: ChainedFixpoints,
         allowed: Sequence[int],
-        steps_of: Callable[[Taken], frozenset[int]],
+        steps_of: Callable[[f.Taken], frozenset[int]],
         conditions: Iterable[Node],
         justices: Iterable[WaitingSteps],
         holds: Callable[[Formula], Node],
@@ -114,10 +95,10 @@ class Tableau:
         """Return where a fair run satisfies all of these formulas; exact on reachable states."""
         keep, first = self._fixpoints.reachable, self._encoding.true
         for part in parts:
-            always = part.operand if isinstance(part, Globally) and part.bound is None else None
+            always = part.operand if isinstance(part, f.Globally) and part.bound is None else None
             if always is None:
                 first = first & self._of(part)
-            elif isinstance(always, Finally) and always.bound is None:
+            elif isinstance(always, f.Finally) and always.bound is None:
                 self._acceptance_conditions.append(self._of(always.operand))
             else:
                 keep = keep & self._of(always)
@@ -137,46 +118,46 @@ class Tableau:
 
     def _evaluated(self, formula: Formula) -> Node:
         """Evaluate a formula in negation normal form; promises are implied by what is promised, so none is negated."""
-        if is_state_formula(formula):
+        if f.is_state_formula(formula):
             return self._holds(formula)
         match formula:
-            case And(operands):
+            case f.And(operands):
                 return reduce(and_, map(self._of, operands))
-            case Or(operands):
+            case f.Or(operands):
                 return reduce(or_, map(self._of, operands))
-            case Taken():
+            case f.Taken():
                 return self._taken(formula)
-            case Not(operand):
-                assert isinstance(operand, Taken) or operand == HAS_PREDECESSOR, f"{formula} is not in normal form"
+            case f.Not(operand):
+                assert isinstance(operand, f.Taken) or operand == HAS_PREDECESSOR, f"{formula} is not in normal form"
                 return ~self._of(operand)
-            case Next(operand):
+            case f.Next(operand):
                 return self._next(self._of(operand))
-            case Until(left, right, None):
+            case f.Until(left, right, None):
                 return self._until(self._of(left), self._of(right))
-            case Until(_, _, Bound(low=low)) | Release(_, _, Bound(low=low)) if low:
+            case f.Until(_, _, f.Bound(low=low)) | f.Release(_, _, f.Bound(low=low)) if low:
                 return self._of(opened(formula))
-            case Finally(_, Bound(low=low)) | Globally(_, Bound(low=low)) if low:
+            case f.Finally(_, f.Bound(low=low)) | f.Globally(_, f.Bound(low=low)) if low:
                 return self._of(opened(formula))
-            case Until(left, right, bound):
+            case f.Until(left, right, bound):
                 assert bound is not None
                 return self._bounded_until(self._of(left), self._of(right), bound)
-            case Release(left, right, None):
+            case f.Release(left, right, None):
                 return self._release(self._of(left), self._of(right))
-            case Release(left, right, bound):
+            case f.Release(left, right, bound):
                 assert bound is not None
-                assert left == UNSATISFIABLE, f"{formula} is not in normal form"
+                assert left == f.UNSATISFIABLE, f"{formula} is not in normal form"
                 return self._bounded_globally(self._of(right), bound)
-            case Previous(operand):
+            case f.Previous(operand):
                 bit = self._allocate_bit()
                 self._memories.append(_Memory(bit, False, self._of(operand)))
                 return self._diagrams.literal(bit)
-            case Since(left, right):
+            case f.Since(left, right):
                 return self._past(False, lambda before: self._of(right) | (self._of(left) & before))
-            case Historically(operand):
+            case f.Historically(operand):
                 return self._past(True, lambda before: self._of(operand) & before)
-            case Derived():
+            case f.Derived():
                 return self._of(formula.definition)
-            case Atom() | StateOperator():
+            case f.Atom() | f.StateOperator():
                 raise AssertionError(f"{formula} is a state formula")
             case _:
                 assert_never(formula)
@@ -221,7 +202,7 @@ class Tableau:
         self._memories.append(_Memory(bit, at_first, condition))
         return condition
 
-    def _taken(self, taken: Taken) -> Node:
+    def _taken(self, taken: f.Taken) -> Node:
         steps = self._steps_of(taken).intersection(self._allowed)
         if not steps:
             return self._encoding.false
@@ -239,7 +220,7 @@ class Tableau:
             bits.append((now, self._diagrams.literal(self._rows[-1][1])))
         return bits
 
-    def _bounded_until(self, left: Node, right: Node, bound: Bound) -> Node:
+    def _bounded_until(self, left: Node, right: Node, bound: f.Bound) -> Node:
         """Encode ``left U<=number right`` as the promise of the number that is left at the next position.
 
         In steps it decreases at each step. In ticks it decreases at ticks alone, and is not promised forever. A step
@@ -262,7 +243,7 @@ class Tableau:
         self._promise_relations.append(~promised | self._at_next(right) | (self._at_next(left) & less))
         return right | (left & continued)
 
-    def _bounded_globally(self, operand: Node, bound: Bound) -> Node:
+    def _bounded_globally(self, operand: Node, bound: f.Bound) -> Node:
         """Encode ``G<=number`` as the promise of a number of positions, or of ticks and one more."""
         high, ticks = bound.high, bound.ticks
         limit = high if ticks is None else high + 1
