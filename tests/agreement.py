@@ -36,10 +36,13 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.generators.logic_formulas import games, logic_formulas, operators
 from tests.support.generators.property_formulas import Sample, protocols, strategic_protocols
 from tests.support.generators.systems import roles, systems
+from tests.support.generators.timed_protocols import timed_protocols
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.strategy_validation import strategy_mistakes
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
+from tests.support.timed_verdicts import TimedDisagreement
+from tests.support.timed_verdicts import compare as compare_timed
 
 from cplc.checking.evidence import explain
 from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
@@ -420,6 +423,23 @@ def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[
     return compare
 
 
+def timed_compared(figures: Figures, engines: Sequence[EngineName], count: int) -> Callable[[st.DataObject], None]:
+    """Compare verdicts on timed protocols with those of the reference semantics of time."""
+
+    def compare(data: st.DataObject) -> None:
+        counts: Counter[str] = Counter()
+        try:
+            with figures.timed("time"):
+                compare_timed(data.draw(timed_protocols(count)), engines, counts)
+        except TimedDisagreement as apart:
+            raise Disagreement(str(apart)) from None
+        figures.pairs += count
+        figures.states += counts.pop("states", 0)
+        figures.verdicts.update(counts)
+
+    return compare
+
+
 def protocols_compared(
     figures: Figures, engines: Sequence[EngineName], count: int, commitments: bool
 ) -> Callable[[st.DataObject], None]:
@@ -445,7 +465,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=2000, help="pairs of a system and a formula, or a property")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", nargs="*", default=list(USUAL), choices=[*ENGINES, "onthefly"])
-    parser.add_argument("--only", choices=["systems", "protocols", "models", "games"])
+    parser.add_argument("--only", choices=["systems", "protocols", "models", "games", "time"])
     parser.add_argument("--formulas", type=int, default=FORMULAS, help="properties of each protocol")
     parser.add_argument("--commitments", action="store_true", help="properties about commitments only: C, Fu, SC, ...")
     options = parser.parse_args(arguments)
@@ -459,6 +479,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         batches.append((games_compared(figures, options.engines), BATCH // 5))
     if options.only in (None, "protocols"):
         batches.append((protocols_compared(figures, named, options.formulas, options.commitments), BATCH // 10))
+    if options.only in (None, "time"):
+        batches.append((timed_compared(figures, named, options.formulas), BATCH // 10))
     if options.only in (None, "models"):
         batches.append((models_compared(figures, options.engines, named), BATCH // 10))
     if options.only == "games":

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from tests.reference.lockstep import Lockstep
-from tests.reference.semantics import Reference
+from tests.reference.timed import TimedReference
 from tests.support.case_files import Case, cases, checked, compiled
 
 from cplc.checking import engine_selector
@@ -30,7 +30,8 @@ def test_the_lowered_system_is_that_of_the_case(case: Case) -> None:
     system = compiled(case).system
     engine = ExplicitEngine(system)
     assert engine.count(engine.reachable) == case.reachable_states
-    reference = Reference(checked(case))
+    model = checked(case)
+    reference = TimedReference(model, {}, model.delays)
     lockstep = Lockstep(reference, reference.explore(), system)
     lockstep.walk()
     lockstep.compare_local_states()

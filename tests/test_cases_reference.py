@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from tests.reference.logic import holds
-from tests.reference.semantics import Reference
+from tests.reference.timed import TimedReference, answer, bounds_of
 from tests.support.case_files import Case, cases, checked
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_the_reference_agrees_with_the_case(case: Case) -> None:
     model = checked(case)
-    reference = Reference(model)
+    reference = TimedReference(model, {}, model.delays)
     graph = reference.explore()
     assert len(graph.states) == case.reachable_states
     assert sorted(map(str, reference.inapplicable)) == sorted(case.inapplicable_operations)
     assert len(model.properties) == len(case.verdicts) > 0
     for declared, verdict in zip(model.properties, case.verdicts, strict=True):
-        answer = holds(reference, graph, declared.formula, declared.assuming)
-        assert answer == verdict.holds, verdict
+        plain, bounds = bounds_of(model, verdict.assuming)
+        expected = answer(model, declared.formula, plain, bounds, model.delays)
+        assert expected is not None
+        assert expected.holds == verdict.holds, verdict
+        assert expected.timelocks == 0

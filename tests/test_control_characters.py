@@ -70,6 +70,7 @@ _COMMANDS = {
     "verify for JUnit": ["verify", "--format", "junit"],
     "simulate": ["simulate", "--seed", "1"],
     "simulate as JSON": ["simulate", "--seed", "1", "--format", "json"],
+    "slack": ["slack"],
     "stats": ["stats"],
     "lower": ["lower"],
     "sweep": ["sweep", "--workers", "1"],

@@ -47,6 +47,8 @@ _COMMANDS = [
     ["beliefs", "{}", "good.jsonl", "--agent", "A"],
     ["mapping", "{}", "good.jsonl"],
     ["draw", "{}"],
+    ["slack", "{}"],
+    ["slack", "{}", "--format", "json"],
     ["stats", "{}"],
     ["stats", "{}", "--format", "json"],
     ["lower", "{}"],

@@ -111,3 +111,16 @@ def test_repeatable_message_stops_the_clock_until_first_sent() -> None:
     endless = "protocol P sync {\n  role A\n  role B\n  A -> B : ping  repeatable\n}\n"
     assert asked(endless, "AG ping", "A within 0") == Answer(holds=False, states=3, timelocks=0)
     assert asked(endless, "AF ping", "A within 0").holds
+
+
+def test_message_that_resets_itself_is_due_anew_when_it_is_sent() -> None:
+    again = """protocol Again sync {
+  role A
+  role B
+  commitment c = C(A, B, true, ping)  within 3
+  A -> B : hello              means create c
+  A -> B : ping  after hello  resets ping
+}
+"""
+    assert asked(again, "AG true", "A within 1").timelocks == 0
+    assert asked(again, "AG true", "A within 0").timelocks > 0

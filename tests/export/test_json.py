@@ -34,7 +34,16 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(Message(**_tuples(_read(m, "sent", "received", "in_flight"), "parameters")) for m in data["messages"]),
         tuple(Commitment(**_views(_read(c, "antecedent", "consequent", "on_course"))) for c in data["commitments"]),
         tuple(map(_step, data["steps"])),
-        tuple(Justice(j["name"], tuple(position[name] for name in j["steps"]), j["role"]) for j in data["justice"]),
+        tuple(
+            Justice(
+                one["name"],
+                tuple(position[name] for name in one["steps"]),
+                one["role"],
+                expr_of(one["due"]) if "due" in one else None,
+                one.get("is_condition", False),
+            )
+            for one in data["justice"]
+        ),
         tuple(map(expr_of, data["fairness"])),
         tuple((hazard["text"], expr_of(hazard["condition"]), None) for hazard in data["hazards"]),
         tuple(Claim(**_views(_read(claim, "content"))) for claim in data["claims"]),

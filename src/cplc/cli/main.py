@@ -30,6 +30,7 @@ _COMMANDS = (
     "beliefs",
     "mapping",
     "draw",
+    "slack",
     "stats",
     "lower",
     "export",

@@ -110,6 +110,7 @@ def system_data(system: System) -> dict[str, object]:
                 "steps": [system.steps[index].name for index in justice.steps],
                 "role": justice.role,
                 **({} if justice.due is None else {"due": expr_data(justice.due)}),
+                **({"is_condition": True} if justice.is_condition else {}),
             }
             for justice in system.justice
         ],

@@ -172,11 +172,13 @@ class _Bounds:
                 yield due_variable(age.message.name), e.ite(remains, age.value, e.Const(0))
 
     def _stays_due(self, age: _Age, step: Step, updates: Mapping[str, Expr]) -> Expr:
-        """Return where the message is due before and after the step.
+        """Return where the message is due before and after the step, and is not sent by it.
 
         What the step sets freely is left out of the second condition: the age of a message that is not due counts
         nowhere, and it becomes 0 when the message is due again.
         """
+        if step.kind in ("send", "exchange") and step.event == age.message.name:
+            return e.FALSE
         if not e.reads(age.due).isdisjoint(step.free):
             return age.due
         return e.conj((age.due, e.substitute(age.due, updates)))

@@ -6,6 +6,7 @@ channel: repeatable ones, choices, rounds with restarts, payloads that a guard a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -111,9 +112,15 @@ def _formula(draw: st.DrawFn, plan: Plan) -> str:
         patterns += [f"AF closed({c})", f"EF expired({c})", f"AG (active({c}) -> AX open({c}))"]
     if not plan.sync:
         patterns += [f"AG (sent({m}) -> AF !inflight({m}))", f"E(F (does(send {m}) & X F does({n})))"]
+    if any(" within " in one.text or " expires " in one.text for one in plan.commitments):
+        low, high = sorted((draw(st.integers(0, LONGEST)), draw(st.integers(0, LONGEST))))
+        window, c = f"[{low}..{high}] ticks", draw(st.sampled_from(subjects))
+        patterns += [f"AG ({m} -> AF<={high} ticks {n})", f"EF{window} does({m})", f"EG{window} !{m}"]
+        patterns += [f"AG (active({c}) -> AF<={high} ticks !active({c}))", f"E[!{m} U{window} {n}]"]
+        patterns += [f"AG (active({c}) -> AF{window} !active({c}))", f"A[!{m} W{window} {n}]"] * 2
     if draw(st.booleans()):
         return draw(st.sampled_from(patterns))
-    return draw(formulas(plan, 2).filter(lambda formula: "<<" not in formula))
+    return draw(formulas(plan, 2).filter(lambda formula: not re.search("<<|[AE]{", formula)))
 
 
 @st.composite
