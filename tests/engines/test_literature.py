@@ -240,3 +240,48 @@ def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *other_agents: str
 @by_everybody
 def test_trains(decide: Callable[[System], IsValid], formula: Formula, assuming: frozenset[str], holds: bool) -> None:
     assert decide(_trains())(formula, assuming) == holds
+
+
+# --- real-time CTL: Emerson, Mok, Sistla and Srinivasan, "Quantitative temporal reasoning", 1992
+#
+# The operators with intervals are those of NuSMV (``EBF 2..3``, ``A[p BU 1..2 q]``). There every transition takes one
+# unit of time; here a tick does. The model is a counter modulo 4.
+
+
+def _counter() -> System:
+    ticks = [step("Env", f"tick {n}", is_("n", n), "tick", n=(n + 1) % 4) for n in range(4)]
+    return system([("n", "A", (0, 1, 2, 3), (0,))], ticks, just=[tick.name for tick in ticks])
+
+
+_ZERO, _ONE, _TWO, _THREE = (atom(is_("n", n)) for n in range(4))
+
+
+def _units(low: int, high: int) -> f.Bound:
+    return f.Bound(high, low, does("tick 0", "tick 1", "tick 2", "tick 3"))
+
+
+def _leads_to_three(high: int) -> Formula:
+    return A(G(f.Implies(_ZERO, A(f.Finally(_THREE, _units(0, high))))))
+
+
+@pytest.mark.parametrize(
+    ("formula", "holds"),
+    [
+        pytest.param(_leads_to_three(3), True, id="AG (p -> ABF 0..3 q)"),
+        pytest.param(_leads_to_three(2), False, id="AG (p -> ABF 0..2 q)"),
+        pytest.param(E(f.Finally(_TWO, _units(2, 3))), True, id="EBF 2..3 q"),
+        pytest.param(E(f.Finally(_ONE, _units(2, 4))), False, id="EBF 2..4 p"),
+        pytest.param(E(f.Finally(_ONE, _units(2, 5))), True, id="EBF 2..5 p: a turn later"),
+        pytest.param(A(f.Globally(f.Not(_ZERO), _units(1, 3))), True, id="ABG 1..3 !p"),
+        pytest.param(A(f.Globally(f.Not(_ZERO), _units(1, 4))), False, id="ABG 1..4 !p"),
+        pytest.param(A(f.Until(f.Not(_THREE), _TWO, _units(1, 2))), True, id="A[!r BU 1..2 q]"),
+        pytest.param(A(f.Until(_ZERO, _TWO, _units(1, 3))), False, id="A[p BU 1..3 q]: p does not last"),
+        pytest.param(A(f.Finally(_ZERO, _units(5, 9))), True, id="ABF 5..9 p: once in four units"),
+        pytest.param(A(f.Finally(_ZERO, _units(5, 7))), False, id="ABF 5..7 p: three units are too few"),
+        pytest.param(E(f.Globally(_ZERO, _units(0, 0))), True, id="EBG 0..0 p"),
+        pytest.param(E(f.Globally(_ZERO, _units(0, 1))), False, id="EBG 0..1 p: time goes on"),
+    ],
+)
+@by_everybody
+def test_real_time_ctl(decide: Callable[[System], IsValid], formula: Formula, holds: bool) -> None:
+    assert decide(_counter())(formula, NOBODY) == holds

@@ -238,6 +238,6 @@ def test_reference_has_the_clauses_and_checks_of_the_table() -> None:
 def test_reference_has_the_operators_of_the_table() -> None:
     written = {word for form, _ in _table("Formula") for word in re.findall(r"[A-Za-z]\w*", form)}
     variables = {*"acdeijkmnpqr", "Cus", "Mer", "stock", "price", "fact", "message", "also"}
-    predicates_and_keywords = {"active", "open", "closed", "in", "and"}
+    predicates_and_keywords = {"active", "open", "closed", "in", "and", "ticks"}
     paths = {word for word in PREFIXES if len(word) > 1}
     assert written - variables - predicates_and_keywords == (OPERATORS | LITERALS) - paths

@@ -203,7 +203,7 @@ WORDS: Final = (
     Word("honourable", "check", "whenever a commitment is active, its debtor can bring the consequent about, whatever "
          "others do"),
 
-    Word("ticks", "sign", "`F<=k ticks p`: `p` before more than k ticks have passed; for what commitments promise"),
+    Word("ticks", "sign", "`F<=k ticks p`: `p` before more than k ticks have passed; `F[a..b] ticks p`: after a to b"),
     Word("!", "sign", "not"),
     Word("&", "sign", "and"),
     Word("|", "sign", "or; in `choice`, one of these messages"),

@@ -244,7 +244,7 @@ def opened(path: Until | Finally | Globally | Release) -> Formula:
     is_until = isinstance(path, Until | Finally)
     left = path.left if isinstance(path, Until | Release) else VALID if is_until else UNSATISFIABLE
     right = path.right if isinstance(path, Until | Release) else path.operand
-    before = () if left in (VALID, UNSATISFIABLE) else (left,)
+    before = () if left == (VALID if is_until else UNSATISFIABLE) else (left,)
     later = _next((until if is_until else _release)(left, right, rest))
     if ticks is None:
         return conjunction((*before, later)) if is_until else disjunction((*before, later))

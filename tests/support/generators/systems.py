@@ -283,9 +283,10 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     """Return one formula for each operator, bound, group and pair there is."""
     every_path: list[f.CtlPath] = [f.Next(p)]
     ticks = f.Taken(frozenset(step.name for step in system.steps[::2]), "does(A)")
-    bounds = (f.Bound(0), f.Bound(1), f.Bound(2), f.Bound(5), f.Bound(3, 1))
-    for bound in (None, *bounds, f.Bound(0, ticks=ticks), f.Bound(2, ticks=ticks), f.Bound(2, 1, ticks)):
+    steps = (f.Bound(0), f.Bound(1), f.Bound(2), f.Bound(5), f.Bound(3, 1))
+    for bound in (None, *steps, f.Bound(0, ticks=ticks), f.Bound(2, ticks=ticks), f.Bound(2, 1, ticks)):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
+    for bound in (None, f.Bound(2, 1), f.Bound(1, ticks=ticks)):
         every_path += [f.WeakUntil(p, q, bound), f.Release(p, q, bound), f.StrongRelease(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
     return [

@@ -227,13 +227,24 @@ class ExistsPath:
         keep = anywhere & self._holds(right)
         released = self._of(part.left, *parts.lasting) if isinstance(part, f.Release) else nothing
         enough, anyhow = keep & released, released
-        if ticks is not None:
+        if ticks is not None and self._may_stop(ticks):
             enough = enough | self._of(f.Globally(right), *still, *parts.lasting)
             anyhow = anyhow | self._of(*still, *parts.lasting)
         after = self._of(*parts.lasting)
         staying = self._layers(keep, enough, keep & after if ticks is None else after, ticks, ticks is not None)
         staying = self._layers(keep, enough, staying, ticks, width)
         return self._layers(anywhere, anyhow, staying, ticks, bound.low)
+
+    def _may_stop(self, ticks: f.Taken) -> bool:
+        """Return whether some fair run may take these steps finitely often; false if justice surely forbids it.
+
+        They are taken again and again if a justice constraint of theirs alone waits for them in every state.
+        """
+        steps, reachable = self._steps(ticks), self._fixpoints.reachable
+        return not any(
+            steps.issuperset(waiting.steps) and reachable & ~waiting.states == self._encoding.false
+            for waiting in self._fair_runs.justices(self._assuming)
+        )
 
     def _layers(self, through: Node, goal: Node, states: Node, ticks: f.Taken | None, number: int) -> Node:
         """Return where a path reaches the goal or, after this number of ticks (or steps), one of the states."""
