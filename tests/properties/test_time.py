@@ -14,13 +14,13 @@ from tests.support.timed_verdicts import HOLDS, compare, compiled, is_timelock
 ANSWERS = frozenset(HOLDS)
 
 
-@examples(60)
+@examples(20)
 @given(timed_protocols())
 def test_verdicts_are_those_of_the_reference(sample: TimedSample) -> None:
     compare(sample, ["explicit", "symbolic"], Counter())
 
 
-@examples(40)
+@examples(20)
 @given(timed_protocols(contended_only=True))
 def test_verdicts_on_the_fly_are_those_of_the_reference(sample: TimedSample) -> None:
     compare(sample, ["onthefly"], Counter())
@@ -64,7 +64,7 @@ def _protocol(lines: list[str], kind: str = "") -> str:
     return f"protocol Chain {kind}{{\n{body}}}\n"
 
 
-@examples(40)
+@examples(20)
 @given(_chains(), st.lists(st.sampled_from(("Ann", "Bob", "Cid")), unique=True), st.integers(0, 3), st.data())
 def test_plain_assumptions_do_not_depend_on_the_kind_of_channel(
     lines: list[str], assumed: list[str], number: int, data: st.DataObject
@@ -76,7 +76,7 @@ def test_plain_assumptions_do_not_depend_on_the_kind_of_channel(
     assert _verdict(_protocol([*lines, question])) == _verdict(_protocol([*lines, question], "sync "))
 
 
-@examples(40)
+@examples(20)
 @given(_chains(), st.integers(0, LONGEST), st.integers(0, LONGEST), st.data())
 def test_smaller_bound_has_fewer_runs(lines: list[str], bound: int, delay: int, data: st.DataObject) -> None:
     names = [f"m{number}" for number in range(len(lines))]
@@ -100,7 +100,7 @@ def test_smaller_bound_has_fewer_runs(lines: list[str], bound: int, delay: int, 
     assert verdicts[0] in ("holds", "vacuous", "timelock") or not ANSWERS & {"holds", "vacuous"} & set(verdicts[1:])
 
 
-@examples(40)
+@examples(20)
 @given(timed_protocols(contended_only=True), st.integers(1, LONGEST), st.sampled_from(["AF", "AG EF", "EF", "EG !"]))
 def test_unrelated_timed_roles_change_no_verdict(sample: TimedSample, ticks: int, operator: str) -> None:
     if any(who == "*" for who, _, _ in sample.delays):
