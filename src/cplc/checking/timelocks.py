@@ -11,7 +11,6 @@ Conditions of fairness of the file may exclude states on purpose (`cplc.checking
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import assert_never
 
 from cplc.checking.realizability import Realizability
@@ -21,19 +20,6 @@ from cplc.logic.formulas import Formula
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import System
 from cplc.system.trace import Move, Run
-
-
-def stops_clock(system: System) -> bool:
-    """Tell whether something can stop the clock, so that timelocks are possible."""
-    return any(one.recurs and not one.is_condition for one in system.justice)
-
-
-def without_file_conditions(system: System) -> System:
-    """Return the system in which time must pass, and nothing else is fair on purpose."""
-    justice = tuple(one for one in system.justice if not one.is_condition)
-    if not system.conditions and len(justice) == len(system.justice):
-        return system
-    return replace(system, fairness=(), recurring=(), justice=justice)
 
 
 def timelock_remark(realizability: Realizability, assuming: frozenset[str]) -> Remark | None:

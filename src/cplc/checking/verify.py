@@ -29,7 +29,6 @@ from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
-from cplc.checking.timelocks import rests_on_fair_run, stops_clock, timelock_remark, without_file_conditions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import Formula, Globally, OnPaths, Taken
 from cplc.reductions.problem import LiftingError, PerSystem
@@ -60,7 +59,6 @@ class Verifier:
         self._auto = engine == "auto"
         self._selector_of = PerSystem(lambda system: EngineSelector(system, self.method, auto=self._auto))
         self._realizability_of = PerSystem(lambda system: Realizability(self._selector_of(system)))
-        self._without_file_conditions = PerSystem(without_file_conditions)
 
     def _builder(
         self, question: Question, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
@@ -74,7 +72,7 @@ class Verifier:
         )
 
     def _timelocks_of(self, system: System) -> Realizability | None:
-        return self._realizability_of(self._without_file_conditions(system)) if stops_clock(system) else None
+        return self._realizability_of(system.without_file_conditions) if system.clock_may_stop else None
 
     def answer(
         self, question: Question, *, vacuity: bool = False, on_answer: AnswerListener = lambda *_: None
@@ -145,7 +143,7 @@ class _ResultBuilder:
         parts = self.selector.parts(self.question.formula)
         failing = self._failing(parts)
         answer: Answer = "fails" if failing else "holds"
-        if timelock is not None and not rests_on_fair_run(self.question.formula, answer):
+        if timelock is not None and not self._rests_on_fair_run(answer):
             self.on_answer(self.question, "unknown")
             return self._locked(timelock)
         self.on_answer(self.question, answer)
@@ -153,7 +151,16 @@ class _ResultBuilder:
 
     @cached_property
     def _timelock(self) -> Remark | None:
-        return None if self.timelocks is None else timelock_remark(self.timelocks, self.assuming)
+        if self.timelocks is None:
+            return None
+        from cplc.checking.timelocks import timelock_remark
+
+        return timelock_remark(self.timelocks, self.assuming)
+
+    def _rests_on_fair_run(self, answer: Answer) -> bool:
+        from cplc.checking.timelocks import rests_on_fair_run
+
+        return rests_on_fair_run(self.question.formula, answer)
 
     def _excluding(self) -> tuple[tuple[Remark, ...], str | None]:
         """Return the remarks on reachable states without fair run; a timelock is the better explanation."""
@@ -260,7 +267,7 @@ class _ResultBuilder:
         parts = self.selector.parts(self.question.formula)
         answer: Answer = "fails" if self._failing(parts) else "holds"
         has_timelock = self.timelocks is not None and self.timelocks.excluded(self.assuming) is not None
-        if has_timelock and not rests_on_fair_run(self.question.formula, answer):
+        if has_timelock and not self._rests_on_fair_run(answer):
             return "unknown"
         if answer == "fails":
             return "fails"

@@ -10,7 +10,6 @@ from cplc.lowering.expressions import Interpretation, condition, in_flight
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import action_text, content_text
-from cplc.lowering.time_bounds import bounded
 from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.semantics.model import CheckedModel, longest
 from cplc.semantics.model import Commitment as Declared
@@ -46,7 +45,11 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         owned[variable.owner].append(variable.name)
     steps, hazards = _steps(builder)
     interpretation = Interpretation(model, terminal=terminal(steps))
-    counters, steps = bounded(builder, steps)
+    counters: tuple[Variable, ...] = ()
+    if model.delays or model.bounds:
+        from cplc.lowering.time_bounds import bounded
+
+        counters, steps = bounded(builder, steps)
     return System(
         name=model.name,
         header=_header(model),

@@ -40,8 +40,6 @@ from cplc.system.model import Step, Variable
 
 def bounded(builder: StepBuilder, steps: tuple[Step, ...]) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
     """Return the variables that count flights and ages, and the steps with the bounds of the model."""
-    if not builder.model.delays and not builder.model.bounds:
-        return (), steps
     return _Bounds(builder, steps).result()
 
 

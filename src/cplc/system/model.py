@@ -339,6 +339,19 @@ class System:
         """
         return bool(self.conditions) or any(justice.recurs for justice in self.justice)
 
+    @property
+    def clock_may_stop(self) -> bool:
+        """Return whether something can stop the clock, so that timelocks are possible."""
+        return any(one.recurs and not one.is_condition for one in self.justice)
+
+    @cached_property
+    def without_file_conditions(self) -> System:
+        """The same system where time must pass, without the conditions of ``fairness``."""
+        justice = tuple(one for one in self.justice if not one.is_condition)
+        if not self.conditions and len(justice) == len(self.justice):
+            return self
+        return replace(self, fairness=(), recurring=(), justice=justice)
+
     def waiting(self, justice: Justice) -> Expr:
         """Return where the constraint waits for one of its steps."""
         return disj(self.steps[index].guard for index in justice.steps) if justice.due is None else justice.due
