@@ -18,8 +18,7 @@ Claim: a message with bound k on a channel of n messages with delay d is sent at
 variables of ages need no larger values. Proof: while it is overdue, the clock stands where the channel is free. At most
 the n - 1 others that have been due longer are sent before it, each once, since it is younger afterwards. So it waits
 for the message in flight when it became overdue and for n - 1 more, each in flight for at most d ticks. Without a delay
-ages have no such limit. There k + n ticks are told apart, and messages that have been due longer are sent in any order,
-which allows more runs.
+ages have no such limit. Above k only their order on the channel is of use, which n values have.
 """
 
 from __future__ import annotations
@@ -53,6 +52,8 @@ class _Age:
     """The bound on it; None where its age is only compared with that of others."""
     most: int
     """The largest value of the variable; 0 if the age is always 0 and has no variable."""
+    counted: int
+    """Ages up to this one are counted in ticks; of greater ones the variable has only the order on the channel."""
 
     @property
     def value(self) -> Expr:
@@ -133,17 +134,23 @@ class _Bounds:
             for message in messages:
                 if message.name in bound:
                     own = bound[message.name] if self._is_sent_when_due(messages) else most
-                    ages[message.name] = _Age(message, self._first_due(message), bound[message.name], own)
+                    counted = max(limits) if own > max(limits) and not self._has_delay(messages) else own
+                    ages[message.name] = _Age(message, self._first_due(message), bound[message.name], own, counted)
                 elif most and len(messages) > 1:
-                    ages[message.name] = _Age(message, self._first_due(message), None, most)
+                    counted = most if self._has_delay(messages) else max(limits)
+                    ages[message.name] = _Age(message, self._first_due(message), None, most, counted)
         return ages
 
     def _largest_age(self, messages: list[Message], bound: int) -> int:
         """Return the largest age that is told apart on a channel; see the claim above."""
         if self._is_sent_when_due(messages):
             return bound
-        delay = self._model.delays.get((messages[0].sender, messages[0].receiver))
-        return bound + len(messages) * (1 if delay is None else delay)
+        delay = self._model.delays.get((messages[0].sender, messages[0].receiver), 1)
+        return bound + len(messages) * delay
+
+    def _has_delay(self, messages: list[Message]) -> bool:
+        """Return whether all ages on the channel are limited."""
+        return self._is_sent_when_due(messages) or (messages[0].sender, messages[0].receiver) in self._model.delays
 
     def _is_sent_when_due(self, messages: list[Message]) -> bool:
         """Return whether the clock stands while a message waits for the channel, or none has to wait."""
@@ -163,11 +170,25 @@ class _Bounds:
                 continue
             remains = self._stays_due(age, step, updates)
             if step.kind == "tick":
-                value = age.value
-                older = e.ite(e.less(value, e.Const(age.most)), e.arith("+", value, e.Const(1)), value)
-                yield due_variable(age.message.name), e.ite(remains, older, e.Const(0))
+                yield due_variable(age.message.name), e.ite(remains, self._after_tick(age), e.Const(0))
             elif not step.writes.isdisjoint(e.reads(age.due)):
                 yield due_variable(age.message.name), e.ite(remains, age.value, e.Const(0))
+
+    def _after_tick(self, age: _Age) -> Expr:
+        """Return the value for an age that is one tick greater.
+
+        Where only the order counts, the place of a message is after all younger ones: those with that age and those
+        that reach it now. Messages of one age keep one place, and n messages need n places.
+        """
+        if age.counted == age.most:
+            return e.ite(e.less(age.value, e.Const(age.most)), e.arith("+", age.value, e.Const(1)), age.value)
+        place: Expr = e.Const(age.counted + 1)
+        for other in self.builder.channels[age.message.sender, age.message.receiver]:
+            younger = self._ages.get(other.name)
+            if younger is not None and younger is not age:
+                is_younger = e.conj((younger.due, younger.is_at_least(age.counted), e.less(younger.value, age.value)))
+                place = e.arith("+", place, e.ite(is_younger, e.Const(1), e.Const(0)))
+        return e.ite(e.less(age.value, e.Const(age.counted)), e.arith("+", age.value, e.Const(1)), place)
 
     def _stays_due(self, age: _Age, step: Step, updates: Mapping[str, Expr]) -> Expr:
         """Return where the message is due before and after the step, and is not sent by it.

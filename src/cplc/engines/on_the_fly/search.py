@@ -207,7 +207,7 @@ def product(
             conditions.append((bit, world.condition(negate(constraint.due))))
         bit <<= 1
     conditions += ((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
-    is_realizable = not fairness and not any(constraint.recurs for constraint in justice)
+    is_realizable = assuming is None or not system.may_lack_fair_runs
     return Product(
         world, moves, automaton, test, allowed, tuple(met_by), waiting, tuple(conditions), is_realizable, endless,
         steps_of,
