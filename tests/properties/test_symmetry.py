@@ -351,7 +351,7 @@ def test_report_names_the_reduction(monkeypatch: pytest.MonkeyPatch) -> None:
     question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
     (result,) = verify(queue(1, 2, 3), [question], "reduced")
     assert (result.answer, result.engine) == ("holds", "reduced")
-    assert result.engine_reason == "as asked; 10 states were met, up to exchange of `Cus`"
+    assert result.engine_reason == "as asked; 10 states were stored, with symmetry reduction over `Cus`"
     (result,) = verify(queue(1, 2, 3), [question], "explicit")
     assert result.engine_reason == "as asked"
     assert ExplicitEngine(queue(1, 2, 3)).size == 27

@@ -121,7 +121,7 @@ def test_smallest_failing_size_is_reported() -> None:
     ("ship", "because"),
     [
         (" & pay[1]", "it names a member by a number"),
-        (" if customers > 3", "it reckons with `customers`"),
+        (" if customers > 3", "it computes with `customers`"),
         (" if c > 3", "it takes a member for a number"),
     ],
 )
@@ -148,7 +148,7 @@ def test_arithmetic_on_size_has_no_proof(text: str, by: str) -> None:
     assert compilation.ok, compilation.diagnostics
     result = _result(compilation, units=10_000)
     assert result.answer == "unknown"
-    assert _text(result).endswith("it reckons with `customers`")
+    assert _text(result).endswith("it computes with `customers`")
 
 
 def test_a_fact_hides_nobody() -> None:

@@ -360,7 +360,7 @@ def _sound(system: System, _: Debts) -> _CheckParts:
     for step in _effects(system):
         for operation in step.operations:
             vain = conj((step.guard, negate(operation.applicable)))
-            text = f"{step.name} would {operation.act} in vain"
+            text = f"{step.name} would {operation.act} without effect"
             parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
             places.append(step.span)
     return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))

@@ -269,7 +269,7 @@ class EngineSelector:
         if self.method == "reduced":
             why = requested or "no library for decision diagrams is installed"
             return "reduced", why if engine is None else f"{why}; {engine.extent}"
-        return self.method, requested or "decision diagrams know every state"
+        return self.method, requested or "the default: all states as decision diagrams"
 
     # --- verdicts
 

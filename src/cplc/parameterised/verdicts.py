@@ -143,7 +143,7 @@ class _Verification:
     def result(self) -> Result:
         least, greatest = self._sizes.bounds
         if self._question.kind == "analysis":
-            return self._unknown("what a participant can count on is asked of one size alone")
+            return self._unknown("thresholds of participants are verified for one size only")
         proof = self._cutoff()
         end = proof.size if isinstance(proof, Proof) else greatest
         size, problem = least, None

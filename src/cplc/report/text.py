@@ -166,9 +166,9 @@ def _nothing_helps(result: Result) -> Iterator[str]:
     if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
         yield f"  {', '.join(claim_text(part, holds) for part, holds in decided)}"
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
-        yield "  everything that can happen was explored, and no strategy of the group guarantees it"
+        yield "  all reachable states were searched: no strategy of the group guarantees it"
     else:
-        yield "  everything that can happen was explored, and nothing makes it true"
+        yield "  all reachable states were searched: nothing makes it true"
 
 
 def headline(result: Result, style: Style = plain) -> str:

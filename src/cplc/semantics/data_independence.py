@@ -168,7 +168,7 @@ class _Reader:
     def _in(self, node: object) -> Iterator[NotUniform]:
         match node:
             case resolved.ParameterValue(name) if name == self.parameter:
-                yield self._because(f"it reckons with `{name}`")
+                yield self._because(f"it computes with `{name}`")
             case resolved.IndexOf(role) if self._is_member(role):
                 yield self._because("it takes a member for a number")
             case resolved.RoleAt(role, index) if role in self.families:

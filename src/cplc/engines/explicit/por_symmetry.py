@@ -97,7 +97,7 @@ class ReducedSearch:
                 charged = len(first)
                 index_of, before = self._number.adder(2 * len(states) - before), len(states)
             if len(states) > self._limit:
-                raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
+                raise ResourceExhausted(f"more than {self._limit:,} states after symmetry or partial order reduction")
         context.charge(len(first) - charged)
         return self.is_over
 
@@ -185,10 +185,10 @@ class ReducedEngine(ExplicitEngine):
     @property
     def extent(self) -> str:
         names = " and ".join(f"`{name}`" for name in families(self._way.members))
-        how = [f"up to exchange of {names}"] if names else []
+        how = [f"symmetry reduction over {names}"] if names else []
         if self._way.plan is not None:
-            how.append("by no more orders of steps than it takes")
-        return f"{self.size:,} states were met, {' and '.join(how)}"
+            how.append("partial order reduction")
+        return f"{self.size:,} states were stored, with {' and '.join(how)}"
 
     def singleton(self, state: State) -> States:
         return self._set((self._graph.number[self._packed(state)],))
