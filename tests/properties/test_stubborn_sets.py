@@ -103,7 +103,7 @@ def reachability(system: System) -> st.SearchStrategy[Formula]:
     """Formulas about what can be reached, one within the other."""
 
     def more(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
-        bounds = st.none() | st.none() | st.integers(0, 4)
+        bounds = st.none() | st.none() | st.builds(f.Bound, st.integers(0, 4))
         return st.one_of(
             st.builds(lambda p, bound: f.OnPaths("E", f.Finally(p, bound)), inner, bounds),
             st.builds(lambda p, bound: f.OnPaths("A", f.Globally(p, bound)), inner, bounds),

@@ -178,7 +178,7 @@ def branching(system: System, leaves: int = 4) -> st.SearchStrategy[Formula]:
         condition = draw(_literals(tuple(members)))(draw(st.sampled_from(members)))
         return f.Atom(condition, "atom")
 
-    bounds = st.none() | st.integers(0, 3)
+    bounds = st.none() | st.builds(f.Bound, st.integers(0, 3))
 
     def more(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         return st.one_of(
@@ -188,7 +188,9 @@ def branching(system: System, leaves: int = 4) -> st.SearchStrategy[Formula]:
             st.builds(lambda p: f.OnPaths("A", f.Next(p)), inner),
             st.builds(lambda p, q, bound: f.OnPaths("E", f.Until(p, q, bound)), inner, inner, bounds),
             st.builds(lambda p, q: f.OnPaths("A", f.WeakUntil(p, q)), inner, inner),
-            st.builds(lambda p, bound: f.OnPaths("E", f.Globally(p, bound)), inner, st.integers(0, 3)),
+            st.builds(
+                lambda p, bound: f.OnPaths("E", f.Globally(p, bound)), inner, st.builds(f.Bound, st.integers(0, 3))
+            ),
             st.builds(f.Not, inner),
             st.builds(lambda p, q: f.And((p, q)), inner, inner),
             st.builds(lambda p, q: f.Or((p, q)), inner, inner),

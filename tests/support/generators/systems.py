@@ -400,7 +400,7 @@ def _compound(
 
 
 def paths(inner: SearchStrategy[Formula]) -> SearchStrategy[f.CtlPath]:
-    bounds = st.none() | st.integers(0, 3)
+    bounds = st.none() | st.builds(f.Bound, st.integers(0, 3))
     return st.one_of(
         st.builds(f.Next, inner),
         st.builds(f.Finally, inner, bounds),
