@@ -56,12 +56,10 @@ class Question:
 
     @property
     def assumed(self) -> str:
-        """The roles and messages after ``assuming``, with their bounds."""
+        """The roles and messages after ``assuming``: those with a bound first, so that it is clear whose it is."""
         bounds = dict(self.bounds)
-        texts = [f"{name} within {bounds[name]}" if name in bounds else name for name in sorted(self.assuming)]
-        return ", ".join(
-            (*texts, *(f"{name} within {ticks}" for name, ticks in self.bounds if name not in self.assuming))
-        )
+        bounded = (f"{name} within {ticks}" for name, ticks in self.bounds)
+        return ", ".join((*bounded, *(name for name in sorted(self.assuming) if name not in bounds)))
 
 
 @dataclass(frozen=True)
