@@ -43,7 +43,7 @@ _DAMAGES: dict[str, Callable[[Any], object]] = {
     "a position is a text": lambda snapshot: _case(snapshot)[1][0].__setitem__(0, "0"),
     "a status is a list": lambda snapshot: _case(snapshot)[1][0].__setitem__(1, ["active"]),
     "since when is an object": lambda snapshot: _case(snapshot)[1][0].__setitem__(2, {}),
-    "a field is missing": lambda snapshot: _case(snapshot)[1][0].pop(),
+    "a field is missing": lambda snapshot: _case(snapshot)[1][0].__delitem__(slice(2, None)),
     "what waits is a text": lambda snapshot: snapshot["waiting"].update({"1": ["late", 0, []]}),
     "a count is infinite": lambda snapshot: snapshot["totals"].update(cases=float("inf")),
 }

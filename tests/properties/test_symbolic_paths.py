@@ -27,7 +27,7 @@ def paths(system: System, leaves: int = 5, *, past: bool = True) -> SearchStrate
     basic: SearchStrategy[Formula] = st.one_of(atoms(system), atoms(system), takens(system))
 
     def compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
-        bounds = st.one_of(st.none(), st.none(), st.integers(0, 3))
+        bounds = st.one_of(st.none(), st.none(), st.builds(f.Bound, st.integers(0, 3)))
         operands = st.lists(inner, min_size=2, max_size=3).map(tuple)
         shapes: list[SearchStrategy[Formula]] = [
             st.builds(Not, inner),

@@ -77,7 +77,7 @@ def test_documented_false_negative_of_commitment(tmp_path: Path) -> None:
 
 def test_each_tool_accepts_some_formula() -> None:
     """Otherwise a program that does not run at all would pass."""
-    table = _PAGE.read_text(encoding="utf-8").partition("| Tool | Asked |")[2]
+    table = _PAGE.read_text(encoding="utf-8").partition("| Tool | Input |")[2]
     assert len(_ROWS) == len(table.strip().split("\n")) - 2 > 10
     assert {tool for tool, _, does in _ROWS if does == "answers"} == {tool for tool, _, _ in _ROWS}
     assert {*_PROGRAMS, "Storm"} == {tool for tool, _, _ in _ROWS}

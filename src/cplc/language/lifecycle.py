@@ -166,7 +166,7 @@ CONDITIONS: Final = {
     "retaining":     "it is handed over `retaining`",
     "suspended":     "it waits for no successor",
     "antecedent":    "`p` holds after a message has taken effect, or after a tick",
-    "consequent":    "`q` does; so the consequent counts even if it comes before the antecedent",
+    "consequent":    "`q` holds then; so the consequent counts even if it comes before the antecedent",
     "expires":       "it has been so for `k` ticks, with `expires k`",
     "within":        "it has been so for `k` ticks, with `within k`",
     "content true":  "its content is decided true",

@@ -82,9 +82,13 @@ class StepBuilder:
         rivals = (other for other in self.channels[channel] if other.name not in (message.name, *message.rivals))
         return any(self._can_recur(other) for other in rivals)
 
+    @cached_property
+    def _reset(self) -> frozenset[str]:
+        return frozenset(name for message in self.model.messages for name in message.resets)
+
     def _can_recur(self, message: Message) -> bool:
         restarting = any(scope in self._blocked for scope in self.dependencies.enclosing_scopes(message.scope))
-        return message.repeatable or restarting or any(message.name in one.resets for one in self.model.messages)
+        return message.repeatable or restarting or message.name in self._reset
 
     def _send_guard(self, message: Message, own: Mapping[str, Expr], *, in_free_channel: bool = True) -> Expr:
         """Return the guard of a sending: on the sender's local state and a free channel."""

@@ -170,6 +170,20 @@ _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
 )
 _thresholds = st.builds(ast.Threshold, names, st.sampled_from((">", ">=")), _decimals, _verdicts, span=_here)
 
+_assumed = st.builds(ast.Assumed, refs, _maybe, span=_here)
+_ends = st.one_of(st.just((None, None)), st.tuples(refs, refs))
+_carrying = st.sampled_from(((True, False), (False, True), (True, True)))
+
+
+@st.composite
+def _some_channels(draw: st.DrawFn) -> ast.Channel:
+    """Draw a channel with at least one option."""
+    (sender, receiver), (is_unordered, is_bounded) = draw(_ends), draw(_carrying)
+    return ast.Channel(sender, receiver, is_unordered, draw(expressions()) if is_bounded else None, span=NOWHERE)
+
+
+_channels = _some_channels()
+
 _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
     st.one_of(
         st.builds(ast.Role, names, _maybe, _some(_variables), docs, span=_here),
@@ -181,11 +195,11 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
             span=_here,
         ),
         st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
-        st.builds(ast.Channel, refs, refs, span=_here),
+        _channels,
         st.builds(ast.Use, refs, _some(_arguments), st.none() | names, _some(_conditions), docs, span=_here),
         _defines,
         st.builds(
-            ast.Property, names, st.none() | titles, _some(refs), expressions(), _verdicts, docs, span=_here
+            ast.Property, names, st.none() | titles, _some(_assumed), expressions(), _verdicts, docs, span=_here
         ),
         st.builds(ast.Check, _some(st.builds(ast.CheckItem, names, _verdicts), 1), span=_here),
         st.builds(ast.Fairness, expressions(), span=_here),

@@ -166,7 +166,7 @@ def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step], *, with
             recurs = with_fairness and draw(st.sampled_from((False, False, True)))
             role = None if recurs else draw(st.sampled_from(roles))
             due = e.TRUE if recurs else None
-            conditions.append(Justice(f"j{number}", positions, role, due, recurs and draw(st.booleans())))
+            conditions.append(Justice(f"j{number}", positions, role, due, recurs))
     return tuple(conditions)
 
 

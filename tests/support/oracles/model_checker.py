@@ -152,10 +152,10 @@ class Naive:
     def _progress(self, justice: Justice) -> Callable[[States], States]:
         """Return the states that wait for nothing, or go on within a set by a step of the constraint."""
         steps = frozenset(justice.steps)
-        waits = self._waits(justice)
+        waits = self.waits(justice)
         return lambda z: (z - waits) | self.predecessors(z, steps)
 
-    def _waits(self, justice: Justice) -> States:
+    def waits(self, justice: Justice) -> States:
         """Return where the constraint waits: always, where a step is due, or where a step is enabled."""
         if justice.due is not None:
             return self.where(justice.due)
@@ -478,7 +478,7 @@ class Naive:
         constraints = [justice for justice in constraints if justice.steps or justice.is_condition]
         return Runs(
             {state: [(None, state), *edges] for state, edges in moves.items()},
-            [(self._waits(justice), frozenset[int | None](justice.steps)) for justice in constraints],
+            [(self.waits(justice), frozenset[int | None](justice.steps)) for justice in constraints],
             [self.where(condition) for condition in self.system.fairness],
         )
 
