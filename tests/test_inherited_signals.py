@@ -82,7 +82,7 @@ def test_ignored_interrupt_stays_ignored_and_termination_works(tmp_path: Path, c
     "tests",
     [
         ["tests/test_process.py", "-k", "interruption"],
-        ["tests/test_watch.py", "-k", "gives_way"],
+        ["tests/test_watch.py", "-k", "cancels_current_run"],
         ["tests/unit/test_limits.py", "-k", "signals"],
         ["tests/monitoring/test_process.py", "-k", "grows"],
     ],

@@ -223,7 +223,11 @@ def _endings(system: System, run: Run, name: str) -> list[str]:
         new = move.state[variable]
         if new == "null" and _is_in_force(system, name, before):
             current = "forgotten"
+        elif new == "null" and holds(system.commitment[name].on_course, before):
+            current = "on course"
         if current != "null" and (created or new == "null" or (current not in _OPEN and new in _OPEN)):
             endings.append(str(current))
         current = new
+    if holds(system.commitment[name].on_course, run.states[-1]):
+        current = "on course"
     return [*endings, *([str(current)] if current != "null" else [])]

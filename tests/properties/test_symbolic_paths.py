@@ -105,7 +105,7 @@ def test_conjunctions_of_invariants_and_eventualities(data: st.DataObject) -> No
         st.builds(Not, simple),
         st.builds(f.Next, simple),
         st.builds(f.Finally, st.one_of(simple, st.builds(f.Next, simple))),
-        st.builds(f.Until, atoms(system), simple, st.sampled_from([None, None, 2])),
+        st.builds(f.Until, atoms(system), simple, st.sampled_from([None, None, f.Bound(2)])),
         st.builds(f.Release, simple, atoms(system)),
         st.builds(f.Globally, atoms(system), st.just(2)),
     )
