@@ -222,9 +222,7 @@ def _endings(system: System, run: Run, name: str) -> list[str]:
         )
         new = move.state[variable]
         if new == "null" and _is_in_force(system, name, before):
-            current = "forgotten"
-        elif new == "null" and holds(system.commitment[name].on_course, before):
-            current = "on course"
+            current = "on course" if holds(system.commitment[name].on_course, before) else "forgotten"
         if current != "null" and (created or new == "null" or (current not in _OPEN and new in _OPEN)):
             endings.append(str(current))
         current = new
