@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Final, Literal
 
 from cplc.language.lifecycle import OPEN
-from cplc.logic.expressions import reads
+from cplc.logic.expressions import Expr, Read, disj, reads
 from cplc.records import dataclass
 from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import Claim, Commitment, Step, System
@@ -162,9 +162,15 @@ def effects_of(
     packing: Packing, tracked: tuple[Commitment | Claim, ...], step: Step
 ) -> tuple[int, MemoTable[tuple[Effect, ...]]] | None:
     """Return the effects of a step on commitments, as a function of the bits that they depend on."""
-    updates = dict(step.updates)
+    creations = [operation for operation in step.operations if operation.verb == "create"]
+    created = {
+        name: packing.condition(disj(one.applicable for one in creations if one.commitment == name))
+        for name in dict.fromkeys(one.commitment for one in creations)
+    }
+    # What is created again may end in the state that it had, and then no update writes it.
+    again: dict[str, Expr] = {one.variable: Read(one.variable) for one in tracked if one.name in created}
+    updates = again | dict(step.updates)
     written = [(position, one) for position, one in enumerate(tracked) if one.variable in updates]
-    created = {o.commitment: packing.condition(o.applicable) for o in step.operations if o.verb == "create"}
     if not written:
         return None
     needed: set[str] = set()
