@@ -30,7 +30,7 @@ from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
-from cplc.logic.formulas import Formula, Globally, OnPaths, Taken
+from cplc.logic.formulas import Enforces, Formula, Globally, OnPaths, Taken, subformulas
 from cplc.reductions.problem import LiftingError, PerSystem
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
@@ -135,7 +135,17 @@ class _ResultBuilder:
         self.remarks = Remarks(question, selector, realizability, restrictions(judged, question.formula))
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
+    def _check_support(self) -> None:
+        """Raise `ResourceExhausted` for strategies under bounds.
+
+        A member that refuses to act must not win by stopping the clock, so its bounds would have to wait for sends that
+        it insists on. The engines do not play that game.
+        """
+        if self.question.bounds and any(isinstance(one, Enforces) for one in subformulas(self.question.formula)):
+            raise ResourceExhausted("strategies are not decided under assumptions with bounds (`within`)")
+
     def result(self) -> Result:
+        self._check_support()
         timelock = self._timelock
         lacking = self._without_fair_runs(self.assuming)
         if lacking:
@@ -262,6 +272,7 @@ class _ResultBuilder:
         return tuple(notes)
 
     def answer(self) -> Answer:
+        self._check_support()
         if self._without_fair_runs(self.assuming):
             return "unknown"
         parts = self.selector.parts(self.question.formula)
