@@ -136,13 +136,17 @@ class _ResultBuilder:
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def _check_support(self) -> None:
-        """Raise `ResourceExhausted` for strategies under bounds.
+        """Raise `ResourceExhausted` for strategies of groups with a member whose own messages are bounded.
 
         A member that refuses to act must not win by stopping the clock, so its bounds would have to wait for sends that
         it insists on. The engines do not play that game.
         """
-        if self.question.bounds and any(isinstance(one, Enforces) for one in subformulas(self.question.formula)):
-            raise ResourceExhausted("strategies are not decided under assumptions with bounds (`within`)")
+        system = self.selector.system
+        names = [name for name, _ in self.question.bounds]
+        bounded = {system.message[name].sender if name in system.message else name for name in names}
+        groups = [one.group for one in subformulas(self.question.formula) if isinstance(one, Enforces)]
+        if any(not bounded.isdisjoint(group) for group in groups):
+            raise ResourceExhausted("strategies of who acts `within` a bound by assumption are not decided")
 
     def result(self) -> Result:
         self._check_support()
