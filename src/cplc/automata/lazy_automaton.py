@@ -12,13 +12,12 @@ from collections.abc import Callable
 from cplc.automata.ltl_expansion import Expansion, GbaState, numbers
 from cplc.automata.path_automaton import LIMIT, undominated
 from cplc.logic import formulas as f
+from cplc.logic.claims import Claim
 from cplc.logic.expressions import Const, Equal
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 
-Claim = tuple[Formula, bool]
-"""A state formula and the value it must have."""
 Demand = tuple[f.Taken, bool]
 """A set of steps to which the next step must belong, or must not."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import Generic, assert_never
 
-from cplc.checking.path_search import Claim, Invariant, NextStep, PathQuery, ProductRunSearch, Reach, path_goals
+from cplc.checking.path_search import Invariant, NextStep, PathQuery, ProductRunSearch, Reach, path_goals
 from cplc.checking.replay import EvidenceError, needs_fair_continuation, some_fair_run
 from cplc.checking.rounds import actions_between, led_here, none_leads
 from cplc.checking.shortest_paths import EngineRunSearch
@@ -18,6 +18,7 @@ from cplc.checking.strategy_tables import strategy_evidence
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.engines.interface import Engine, S
 from cplc.logic import formulas as f
+from cplc.logic.claims import Claim, needed_claims
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import Formula
 from cplc.system.interpreter import Key, key
@@ -263,36 +264,23 @@ class _Explainer(Generic[S]):
 
     def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
         """Return the evidence for the claims that the variables of this state do not decide."""
-        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        needed = dict.fromkeys(
+            need
+            for claim in claims
+            for need in needed_claims(
+                claim,
+                lambda formula: self.holds_in((formula, True), state),
+                lambda several: self._cheapest(several, state),
+            )
+        )
         self.elsewhere.expect(state, needed)
         return tuple((position, self.evidence(formula, state, holds)) for formula, holds in needed)
 
-    def _needs(self, claim: Claim, state: State) -> list[Claim]:
-        formula, holds = claim
-        match formula:
-            case f.Atom():
-                return []
-            case f.Not(operand):
-                return self._needs((operand, not holds), state)
-            case f.And(operands) if holds:
-                return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case f.And(operands):
-                return self._cheapest([(operand, holds) for operand in operands], state)
-            case f.Iff(left, right):
-                values = [(side, self.holds_in((side, True), state)) for side in (left, right)]
-                return [need for value in values for need in self._needs(value, state)]
-            case f.Derived():
-                return self._needs((formula.definition, holds), state)
-            case f.PathOperator() | f.StateOperator():
-                return [claim]
-            case _:
-                assert_never(formula)
-
-    def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
-        """Return the needs of one true claim: propositional if possible, otherwise not exhaustive if possible."""
+    def _cheapest(self, claims: list[Claim], state: State) -> Claim:
+        """Return one true claim: propositional if possible, otherwise not exhaustive if possible."""
         for claim in sorted(claims, key=lambda claim: (not f.is_propositional(claim[0]), is_exhaustive(*claim))):
             if self.holds_in(claim, state):
-                return self._needs(claim, state)
+                return claim
         raise EvidenceError("no operand gives the formula its value")
 
     # --- runs

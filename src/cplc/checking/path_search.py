@@ -23,6 +23,7 @@ from cplc.checking.shortest_paths import (
 )
 from cplc.engines.interface import Engine, S
 from cplc.logic import formulas as f
+from cplc.logic.claims import Claim
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -32,10 +33,6 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 
 # --- Path goals: the kinds of runs that give a CTL operator its value
-
-
-Claim = tuple[Formula, bool]
-"""A formula and its value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic import formulas as f
+from cplc.logic.claims import Claim
 from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import Formula
 from cplc.system.printer import formula_text, quoted
@@ -34,9 +35,6 @@ def claim_text(formula: Formula, holds: bool) -> str:
         # part of a commitment where something is promised
         return f"`C({formula.observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
     return f"{quoted(formula)} {'holds' if holds else 'fails'}"
-
-
-Claim = tuple[Formula, bool]
 
 
 def decisive_operands(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:

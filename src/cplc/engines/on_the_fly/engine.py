@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from cplc.automata.lazy_automaton import Claim, Edge
+from cplc.automata.lazy_automaton import Edge
 from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial, SharedSearchData
 from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic
 from cplc.engines.on_the_fly.lazy_states import (
@@ -21,6 +21,7 @@ from cplc.engines.on_the_fly.lazy_states import (
 )
 from cplc.engines.on_the_fly.search import AcceptingCycle, GoodPrefix, ProductEdge
 from cplc.logic import formulas as f
+from cplc.logic.claims import Claim, needed_claims
 from cplc.logic.formulas import Formula
 from cplc.reductions.ctl_fragment import ReachabilityGoals, reachability_goals
 from cplc.runtime.context import ResourceExhausted
@@ -89,36 +90,21 @@ class EvidenceBuilder:
 
     def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
         """Return the evidence that the claims need besides the values of the variables."""
-        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        needed = dict.fromkeys(
+            need
+            for claim in claims
+            for need in needed_claims(
+                claim,
+                lambda formula: self.checker.holds(formula, state),
+                lambda several: self._first_true(several, state),
+            )
+        )
         return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
 
-    def _needs(self, claim: Claim, state: int) -> list[Claim]:
-        formula, holds = claim
-        match formula:
-            case f.Atom():
-                return []
-            case f.Not(operand):
-                return self._needs((operand, not holds), state)
-            case f.And(operands) if holds:
-                return [need for operand in operands for need in self._needs((operand, holds), state)]
-            case f.And(operands):
-                return self._first_true([(operand, holds) for operand in operands], state)
-            case f.Iff(left, right):
-                values = [(side, self.checker.holds(side, state)) for side in (left, right)]
-                return [need for value in values for need in self._needs(value, state)]
-            case f.Derived():
-                return self._needs((formula.definition, holds), state)
-            case f.PathOperator() | f.StateOperator():
-                return [claim]
-            case _:
-                assert_never(formula)
-
-    def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
-        """Return the needs of one true claim, preferably of one that the variables decide."""
+    def _first_true(self, claims: list[Claim], state: int) -> Claim:
+        """Return one true claim, preferably one that the variables decide."""
         plain_first = sorted(claims, key=lambda claim: not f.is_propositional(claim[0]))
-        return self._needs(
-            next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
-        )
+        return next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1])
 
     # --- runs
 
