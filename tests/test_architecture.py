@@ -97,7 +97,9 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compilation",
     },
     "mining": {"system", "decision", "logs", "report", "monitoring"},
+    "workers": {"runtime"},
     "sweeps": {
+        "workers",
         "source",
         "runtime",
         "diagnostics",
@@ -150,6 +152,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "monitoring",
         "mining",
         "sweeps",
+        "workers",
         "server",
         "__init__",
     },
