@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,6 +16,9 @@ from click.shell_completion import CompletionItem
 from cplc.cli.limits import Limits
 from cplc.cli.output import WHOLE, be_quiet
 from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.source import Span
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Channels = Literal["sync", "async"] | None
@@ -27,6 +31,12 @@ class ModelOptions:
     parameters: Mapping[str, str]
     channels: Channels = None
     protocol: str | None = None
+    assuming: tuple[str, ...] | None = None
+    """Roles assumed to make progress for a formula of the command line, by the settings of the project."""
+    places: Mapping[str, Span] = field(default_factory=dict)
+    """Places of the parameters that the settings of the project set."""
+    is_effective: bool = False
+    """True if the settings of the project are already considered."""
 
 
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -110,7 +120,14 @@ def _gathered(command: Command, name: str, kind: Callable[..., object], *parts: 
 
 def model_options(command: Command) -> Callable[..., Any]:
     """Add the argument ``file``, and the options that select and change its model."""
-    return click.argument("file", shell_complete=files)(reading_options(command))
+
+    @wraps(command)
+    def with_settings(file: str, options: ModelOptions, **values: Any) -> Any:
+        from cplc.cli.effective_options import effective_options
+
+        return command(file=file, options=effective_options(file, options), **values)
+
+    return click.argument("file", shell_complete=files)(reading_options(with_settings))
 
 
 def reading_options(function: Command) -> Callable[..., Any]:

@@ -171,7 +171,7 @@ def command(
             if not any(one.is_error for one in diagnostics):
                 yield f"{printable(file)}: declares macros only: there is nothing to verify"
             return
-        questions = _asked(compilation, properties, formula, assuming or ())
+        questions = _asked(compilation, properties, formula, assuming or options.assuming or ())
         if not isinstance(questions, Questions):
             yield questions
             return
