@@ -230,4 +230,26 @@ def resource_options(function: Command) -> Callable[..., Any]:
     )(command)
 
 
+def detail_option(function: Command) -> Callable[..., Any]:
+    """Add the detail of the report on results, with a letter for more and one for less of it."""
+
+    def chosen(detail: str, verbose: bool, brief: bool) -> str:
+        if verbose and brief:
+            raise click.UsageError("-v and -q cannot be combined")
+        if brief:
+            be_quiet(click.get_current_context())
+        return "everything" if verbose else "verdicts" if brief else detail
+
+    command = _gathered(function, "detail", chosen, "detail", "verbose", "brief")
+    command = click.option("-q", "brief", is_flag=True, help="Short for --detail verdicts --quiet.")(command)
+    command = click.option("-v", "verbose", is_flag=True, help="Short for --detail everything.")(command)
+    return click.option(
+        "--detail",
+        type=click.Choice(["verdicts", "failures", "everything"]),
+        default="failures",
+        show_default=True,
+        help="Show verdicts only, also the runs of failures, or everything: all runs, and the engines.",
+    )(command)
+
+
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as unexpected: exit code 1.")
