@@ -177,7 +177,7 @@ _AT_HOME = {
     "dd": "engines",
     "distributed": "sweeps",
     "pyarrow": "sweeps",
-    "psutil": "sweeps",
+    "psutil": "workers",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""
 
