@@ -18,7 +18,7 @@ from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, 
 from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
-from cplc.syntax.other_notation import Context, applied, translations
+from cplc.syntax.other_notation import Context, applied, declared_message, translations
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan
 from cplc.syntax.syntax_error_messages import Rejection, correction
 from cplc.syntax.textx_conversion import Conversion, Excerpt, Item, agent_items, declarations
@@ -183,6 +183,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "channel" if is_channel else "message"
     if layout.brackets or not (begins_line or layout.current is None):
         return ""
+    if token.text == "message" and (after.text[:1].isalpha() or after.text[:1] == "_"):
+        return "message"
     if begins_line and _ends_operand(before.text) and _BROKEN_ARROW.match(layout.text, token.start):
         return "message"
     if before.text in _EXPECTS_NAME or token.text in RESERVED | CONTEXTUAL:
@@ -323,6 +325,11 @@ class Recovery:
 
     def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
         """Return the declaration translated from other notation, if that makes it readable, and report the notation."""
+        declared = declared_message(excerpt.text) if keyword == "message" else None
+        if declared is not None:
+            place = excerpt.original(declared.start), excerpt.original(declared.end)
+            self.problems.append(declared.diagnostic(Span(self.scanned.source, *place)))
+            excerpt = excerpt.replaced(declared.start, declared.end, declared.text)
         contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
         edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
         if not edits or accepted(applied(excerpt.text, edits), self.scanned.nesting) is None:
