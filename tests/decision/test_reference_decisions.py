@@ -69,8 +69,8 @@ def test_seen_coin_is_called_with_certainty() -> None:
 def test_unseen_coin_under_full_observation_is_an_upper_bound() -> None:
     text = COIN.format(watcher="Cyd", after="")
     game = _game(text, GUESS)
-    seen = Game(game.model, NAME, full_observation=True)
-    assert seen.composed_front(("achievement",)) == {(Fraction(1),)}
+    observing = Game(game.model, NAME, full_observation=True)
+    assert observing.composed_front(("achievement",)) == {(Fraction(1),)}
 
 
 @pytest.mark.parametrize("keep_going", [(), ("Provider[1]",), ("Provider[1]", "Buyer[1]")])
@@ -84,8 +84,8 @@ def test_bob_depends_on_his_provider() -> None:
     assert _shipped("ecommerce", "Bob", copies=1).alone()[1:] == _fractions("1", "0", "0", "0")[1:]
     assert _shipped("ecommerce", "Bob", ["Provider[1]"], copies=1).alone()[1] == Fraction("0.91")
     text = (EXAMPLES / "ecommerce.cpl").read_text()
-    wanted = [("achievement", ">", Fraction("0.9"))]
-    assert co_operation(checked(text, {"copies": "1"}), "Bob", wanted) == [("Provider[1]",)]
+    requirements = [("achievement", ">", Fraction("0.9"))]
+    assert co_operation(checked(text, {"copies": "1"}), "Bob", requirements) == [("Provider[1]",)]
 
 
 def test_sam_sells_only_to_buyers_who_take_part() -> None:
@@ -110,10 +110,10 @@ def test_plan_for_all_thresholds_is_one_plan() -> None:
     )
     assert game.alone() == _fractions("1", "1", "1", "5")
     assert game.front(ASPECTS) == {_fractions("1", "0", "0", "0"), _fractions("0", "1", "1", "5")}
-    wanted = [("achievement", ">", Fraction(0)), ("conformance", ">", Fraction(0))]
-    assert game.verdict(wanted) == "stay away"
-    assert game.verdict(wanted[:1]) == "take part"
-    assert game.verdict(wanted[1:]) == "indifferent"
+    requirements = [("achievement", ">", Fraction(0)), ("conformance", ">", Fraction(0))]
+    assert game.verdict(requirements) == "stay away"
+    assert game.verdict(requirements[:1]) == "take part"
+    assert game.verdict(requirements[1:]) == "indifferent"
 
 
 def test_nothing_is_guaranteed_of_a_role_about_which_nothing_is_believed() -> None:

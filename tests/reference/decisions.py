@@ -89,7 +89,7 @@ class Plan:
     """A plan with its guaranteed figures."""
 
     sends: Mapping[int, Action]
-    """What it insists on after each history."""
+    """The send that it insists on after each history."""
     figures: Outcome
     takes_part: bool
     sends_wherever_it_can: bool
@@ -142,7 +142,7 @@ class Game:
             raise NotAGame("a variable would leave its domain")
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_roles(self) -> tuple[str, ...]:
         """The roles that the participant does not play."""
         return tuple(role.name for role in self.model.roles if role.name not in self.roles)
 
@@ -252,31 +252,31 @@ class Game:
                 continue
             yield move, after, tuple(DONE if n in covering else one for n, one in enumerate(draws))
 
-    def leads(self, state: State, draws: Draws, wanted: frozenset[int]) -> bool:
+    def leads(self, state: State, draws: Draws, targets: frozenset[int]) -> bool:
         """Return whether unseen steps, and then each outcome itself, bring about all these outcomes."""
-        key = (state, draws, wanted)
+        key = (state, draws, targets)
         if key not in self._leads:
             self._leads[key] = False
-            self._leads[key] = not wanted or any(
-                self.leads(after, later, frozenset(n for n in wanted if later[n] >= 0))
+            self._leads[key] = not targets or any(
+                self.leads(after, later, frozenset(n for n in targets if later[n] >= 0))
                 for move, after, later in self._world_steps(state, draws)
-                if any(later[n] == DONE for n in wanted) or self._is_on_the_way(move, state, after, wanted)
+                if any(later[n] == DONE for n in targets) or self._is_on_the_way(move, state, after, targets)
             )
         return self._leads[key]
 
-    def _is_on_the_way(self, move: Move, before: State, after: State, wanted: frozenset[int]) -> bool:
+    def _is_on_the_way(self, move: Move, before: State, after: State, targets: frozenset[int]) -> bool:
         """Return whether a step is unseen, or a receipt, which will come, that leaves these beliefs as they are."""
         if self.observation(after) == self.observation(before):
             return True
-        return move.kind == "receive" and all(self.holding(after)[n] for n in wanted)
+        return move.kind == "receive" and all(self.holding(after)[n] for n in targets)
 
     def pending(self, state: State, draws: Draws) -> frozenset[int]:
         """Return the drawn outcomes that unseen steps still lead to, all of them together."""
-        kept: frozenset[int] = frozenset()
+        reachable: frozenset[int] = frozenset()
         for number, outcome in enumerate(draws):
-            if outcome >= 0 and self.leads(state, draws, kept | {number}):
-                kept |= {number}
-        return kept
+            if outcome >= 0 and self.leads(state, draws, reachable | {number}):
+                reachable |= {number}
+        return reachable
 
     def _drawn(self, state: State, draws: Draws) -> Iterator[list[tuple[Fraction, Draws]]]:
         """Yield every way in which the world may have the outcomes drawn that are drawn here."""
@@ -528,10 +528,10 @@ class Game:
         """Return the Pareto points with full observation, from the points of each position."""
         assert self.full_observation
         picked = [ASPECTS.index(aspect) for aspect in aspects]
-        known: dict[int, _Points] = {}
+        points_of: dict[int, _Points] = {}
 
         def of(number: int) -> _Points:
-            if number not in known:
+            if number not in points_of:
                 position = self.positions[number]
                 waiting = [_weighted(one, of) for one in position.options]
                 if position.may_end or not waiting:
@@ -542,8 +542,8 @@ class Game:
                     if distributions:
                         steps = [*position.options, *distributions]
                         points |= {(True, one) for _, one in _minima([_weighted(step, of) for step in steps])}
-                known[number] = _undominated(points)
-            return known[number]
+                points_of[number] = _undominated(points)
+            return points_of[number]
 
         every = _undominated(_minima([_weighted(one, of) for one in self.start]))
         points = {one for sends, one in every if sends or not self._choices}
@@ -599,26 +599,26 @@ def _distributions(belief: Belief) -> Iterator[list[tuple[Fraction, int]]]:
     if sum(high for _, _, high in bounds) < 1:
         rest = 1 - sum((high for _, _, high in bounds), Fraction(0))
         bounds.append((SILENT, rest, rest))
-    seen = set()
+    distributions = set()
     for free in range(len(bounds)):
         for ends in product(*((low, high) for n, (_, low, high) in enumerate(bounds) if n != free)):
             rest = 1 - sum(ends, Fraction(0))
             _, low, high = bounds[free]
             if low <= rest <= high:
                 chances = (*ends[:free], rest, *ends[free:])
-                if chances not in seen:
-                    seen.add(chances)
+                if chances not in distributions:
+                    distributions.add(chances)
                     pairs = zip(chances, bounds, strict=True)
                     yield [(chance, number) for chance, (number, _, _) in pairs if chance > 0]
 
 
 def co_operation(model: CheckedModel, name: str, requirements: Collection[Requirement]) -> list[tuple[str, ...]]:
     """Return the smallest sets of roles that make some plan pass if they keep going."""
-    others = Game(model, name).others
-    for size in range(len(others) + 1):
+    other_roles = Game(model, name).other_roles
+    for size in range(len(other_roles) + 1):
         helpful = [
             roles
-            for roles in combinations(others, size)
+            for roles in combinations(other_roles, size)
             if Game(model, name, roles).verdict(requirements) != "stay away"
         ]
         if helpful:

@@ -18,6 +18,7 @@ from cplc.cli.load import as_protocol, compile_file, formula_question_of, questi
 from cplc.cli.options import (
     ModelOptions,
     colour_option,
+    detail_option,
     limit_options,
     model_options,
     names,
@@ -92,13 +93,7 @@ Examples:
 )
 @limit_options
 @report_format_option
-@click.option(
-    "--detail",
-    type=click.Choice(["verdicts", "failures", "everything"]),
-    default="failures",
-    show_default=True,
-    help="Show verdicts only, also the runs of failures, or everything: all runs, and the engines.",
-)
+@detail_option
 @click.option(
     "--strategies",
     type=click.Choice(["full", "uniform"]),
@@ -176,7 +171,7 @@ def command(
             if not any(one.is_error for one in diagnostics):
                 yield f"{printable(file)}: declares macros only: there is nothing to verify"
             return
-        questions = _asked(compilation, properties, formula, assuming or ())
+        questions = _asked(compilation, properties, formula, assuming or options.assuming or ())
         if not isinstance(questions, Questions):
             yield questions
             return
@@ -266,13 +261,14 @@ def _every_size(
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
-        parameters = ", ".join(f"`{name}`" for name in problem.known) or "none here"
-        message = (
-            f"`{counting}` is not the size of a role family"
-            if counting
-            else "choose the size parameter of a role family"
-        )
-        raise click.UsageError(f"--n: {message}; size parameters: {parameters}") from None
+        parameters = ", ".join(f"`{name}`" for name in problem.known)
+        if not parameters:
+            message = "this protocol has no role family whose size is a parameter"
+        elif counting:
+            message = f"`{counting}` is not the size of a role family; sizes of families are {parameters}"
+        else:
+            message = f"say with --n which size varies; sizes of families are {parameters}"
+        raise click.UsageError(f"--for-all-n: {message}") from None
     return every
 
 

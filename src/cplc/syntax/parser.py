@@ -22,7 +22,7 @@ from cplc.runtime.file_access import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formula_parser
 from cplc.syntax.input_limits import unreadable
-from cplc.syntax.other_notation import Context, applied, translations
+from cplc.syntax.other_notation import Context, applied, declared_message, translations
 from cplc.syntax.peg import recogniser
 from cplc.syntax.recovery import Piece, pieces
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
@@ -206,6 +206,11 @@ class _Recovery:
 
     def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
         """Return the declaration translated from other notation, if that makes it readable, and report the notation."""
+        declared = declared_message(excerpt.text) if keyword == "message" else None
+        if declared is not None:
+            place = excerpt.original(declared.start), excerpt.original(declared.end)
+            self.problems.append(declared.diagnostic(Span(self.scanned.source, *place)))
+            excerpt = excerpt.replaced(declared.start, declared.end, declared.text)
         contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
         edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
         if not edits or _accepted(applied(excerpt.text, edits), self.scanned.nesting) is None:

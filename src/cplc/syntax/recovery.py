@@ -174,6 +174,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "channel" if is_channel else "message"
     if layout.brackets or not (begins_line or layout.current is None):
         return ""
+    if token.text == "message" and (after.text[:1].isalpha() or after.text[:1] == "_"):
+        return "message"
     if begins_line and _ends_operand(before.text) and _BROKEN_ARROW.match(layout.text, token.start):
         return "message"
     if before.text in _EXPECTS_NAME or token.text in RESERVED | CONTEXTUAL:

@@ -124,10 +124,10 @@ def decision_games(draw: st.DrawFn, *, chance: bool = True, values: bool = True)
         for belief in _belief(draw, group, messages, commitments)
     )
     own = [one.name for one in messages if one.sender == ROLE]
-    seen = [one.name for one in messages if ROLE in (one.sender, one.receiver)]
+    visible = [one.name for one in messages if ROLE in (one.sender, one.receiver)]
     decisions: tuple[str, ...] = ()
-    if own and seen and one_in(draw, 6):
-        condition = draw(st.sampled_from(("", "!"))) + draw(st.sampled_from(seen))
+    if own and visible and one_in(draw, 6):
+        condition = draw(st.sampled_from(("", "!"))) + draw(st.sampled_from(visible))
         decisions = (f"{draw(st.sampled_from(own))} when {condition}",)
     names = [one.name for one in messages]
     worth = draw(st.lists(st.sampled_from(names), unique=True, max_size=3)) if values else []
@@ -143,10 +143,10 @@ def _group(draw: st.DrawFn, roles: tuple[str, ...], earlier: list[Sending]) -> l
     """Draw one message, or alternatives of one sender."""
     sender = draw(st.sampled_from((ROLE, *roles, *roles[1:]) if earlier else roles))
     size = draw(st.sampled_from((1, 2, 2) if sender == ROLE else (1, 2, 2, 3)))
-    seen = [one.name for one in earlier if sender in (one.sender, one.receiver)]
-    guard = draw(st.sampled_from(seen)) if seen and not one_in(draw, 4) else ""
-    if len(seen) > 1 and guard and one_in(draw, 3):
-        other = draw(st.sampled_from(seen))
+    visible = [one.name for one in earlier if sender in (one.sender, one.receiver)]
+    guard = draw(st.sampled_from(visible)) if visible and not one_in(draw, 4) else ""
+    if len(visible) > 1 and guard and one_in(draw, 3):
+        other = draw(st.sampled_from(visible))
         guard = guard if other == guard else f"{guard} {draw(st.sampled_from('&|'))} {other}"
     first = len(earlier)
     receivers = [role for role in roles if role != sender]
@@ -170,9 +170,9 @@ def _commitments(draw: st.DrawFn, roles: tuple[str, ...], messages: list[Sending
         if not creators:
             continue
         name = f"k{number}"
-        known = [one.name for one in messages if {one.sender, one.receiver} & {debtor, creditor}]
-        antecedent = draw(st.sampled_from(("true", *known)))
-        consequent = draw(st.sampled_from(known))
+        visible = [one.name for one in messages if {one.sender, one.receiver} & {debtor, creditor}]
+        antecedent = draw(st.sampled_from(("true", *visible)))
+        consequent = draw(st.sampled_from(visible))
         if not {messages[at].receiver for at in creators} & {creditor}:
             continue
         creators = [at for at in creators if messages[at].receiver == creditor]
@@ -198,9 +198,9 @@ def _belief(draw: st.DrawFn, group: list[Sending], messages: list[Sending], comm
     if group[0].parameter:
         names = [f"{names[0]}(0)", f"{names[0]}(1)"]
     shares = draw(st.sampled_from([one for one in _SHARES + _RANGES if len(one) == len(names)]))
-    seen = [one.name for one in messages if ROLE in (one.sender, one.receiver) and one not in group]
-    guards = [word for word in re.findall(r"\w+", group[0].guard) if word in seen]
-    conditions = ["", "", "", *guards, *guards, *guards, *guards, *seen[:2]]
+    visible = [one.name for one in messages if ROLE in (one.sender, one.receiver) and one not in group]
+    guards = [word for word in re.findall(r"\w+", group[0].guard) if word in visible]
+    conditions = ["", "", "", *guards, *guards, *guards, *guards, *visible[:2]]
     for one in commitments:
         if f"{ROLE}," in one or f" {ROLE}," in one:
             name = one.partition(" ")[0]
