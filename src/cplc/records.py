@@ -1,7 +1,7 @@
 """Dataclasses that are made in a fraction of the time.
 
-The decorator of the standard library writes up to six methods for each class, compiles them, and makes a class with
-slots anew before it adds them. For the hundreds of classes that a verdict needs this took a third of the whole run.
+The decorator of the standard library writes up to six methods for each class, compiles them, and creates a class with
+slots again before it adds them. For the hundreds of classes that a verdict needs this took a third of the whole run.
 Here the constructor is made when the class is first called, which most classes never are in one run, from code that is
 compiled once for all records of the same shape. The other methods are closures, and all are in place when the class is
 made. `dataclasses.fields`, `replace` and `asdict` take these classes as their own. To the type checker this is the
