@@ -98,6 +98,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     },
     "mining": {"system", "decision", "logs", "report", "monitoring"},
     "workers": {"runtime"},
+    "project": {"source", "runtime", "diagnostics", "settings", "compilation"},
     "sweeps": {
         "workers",
         "source",
@@ -153,6 +154,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "mining",
         "sweeps",
         "workers",
+        "project",
         "server",
         "__init__",
     },

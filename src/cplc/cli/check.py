@@ -15,7 +15,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit, combined_exit, exit_code
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, diagnostics_of, files_in, loaded_protocol
 from cplc.cli.options import ModelOptions, colour_option, files, reading_options, report_format_option, strict_option
-from cplc.cli.output import AnyFormat, Colour, document, report_bug
+from cplc.cli.output import AnyFormat, Colour, report_bug, write_document
 from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
@@ -152,7 +152,7 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
             from cplc.report.outcome import Outcome
 
             every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
-            output.write(document(form, Outcome("check", names, __version__, every)))
+            write_document(form, Outcome("check", names, __version__, every))
         case "text" | "concise":
             pass
 

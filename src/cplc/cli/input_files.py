@@ -64,7 +64,10 @@ def _digest(text: str) -> str:
 
 
 def report_files_read(compilation: Compilation) -> None:
-    """Record the files read, for a watching process."""
+    """Record the files read, for a watching process and for the cache of reports."""
+    capture = output.current_capture()
+    if capture is not None:
+        capture.reads |= input_digests(compilation)
     place = os.environ.get(FILES_READ)
     if place:
         digests = dict(files_read(place)) | input_digests(compilation)
