@@ -12,7 +12,7 @@ from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
 from cplc.report.strategy_text import no_return_sentence
-from cplc.report.trace_narration import has_trace, narrate
+from cplc.report.trace_narration import has_trace, narrate, told
 from cplc.system.model import System
 from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
@@ -57,7 +57,9 @@ def violations_of(result: Result) -> tuple[Violation, ...]:
 
 def violation_sentences(result: Result) -> Iterator[str]:
     """Yield a sentence for each violated commitment: its debtor, step and cause; repetitions are joined."""
-    every = violations_of(result)
+    evidence = result.evidence
+    last = 0 if evidence is None else len(told(result.system, evidence).run.moves)
+    every = [one for one in violations_of(result) if one.step <= last]
     for name in list(dict.fromkeys(one.name for one in every))[:_MAX_VIOLATIONS]:
         first, *again = (one for one in every if one.name == name)
         steps = f"step{'s' if len(again) > 1 else ''} {joined([str(one.step) for one in again], 'and')}"
@@ -147,7 +149,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
-    system, run = result.system, narrate(result.system, evidence).run
+    system, run = result.system, told(result.system, evidence).run
     goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
     if avoided.lost == 0:
         yield f"{goal} can never hold, even if all roles keep going."

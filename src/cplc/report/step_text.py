@@ -109,15 +109,13 @@ def variable_text(system: System, variable: Variable) -> str:
         case "view":
             return f"{variable.about} as {variable.name.removeprefix(f'{variable.about}@')} sees it"
         case "clock":
-            observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
-            return f"ticks of {variable.about}{observer}"
+            return f"ticks of {variable.about}{_seen_by(variable)}"
         case "flight":
             return f"ticks that {variable.about} is in flight"
         case "due":
             return f"ticks since {variable.about} became due"
         case "remaining":
-            observer = "" if variable.name.startswith(f"{variable.about}.") else f" as {_viewer_of(variable)} sees it"
-            return f"ticks left of {variable.about}{observer}"
+            return f"ticks left of {variable.about}{_seen_by(variable)}"
         case "standing":
             observer = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
             return f"standing of {variable.about}{observer}"
@@ -143,9 +141,26 @@ def _viewer(variable: Variable) -> str:
     return variable.name.removeprefix(f"{variable.about}@").removesuffix(standing_of(""))
 
 
-def _viewer_of(variable: Variable) -> str:
-    """Return the role of a view that counts down a deadline."""
-    return variable.name.removeprefix(f"{variable.about}@").rpartition(".")[0]
+def _seen_by(variable: Variable) -> str:
+    """Return in words the role of a view that counts the ticks of a deadline; nothing for the deadline itself."""
+    if variable.name.startswith(f"{variable.about}."):
+        return ""
+    return f" as {variable.name.removeprefix(f'{variable.about}@').rpartition('.')[0]} sees it"
+
+
+def echoes(system: System, variable: Variable, states: Sequence[State]) -> bool:
+    """Tell whether the variable is the clock of a view that agrees with the deadline itself in all the states."""
+    if variable.kind not in ("clock", "remaining") or not _seen_by(variable):
+        return False
+    view, _, suffix = variable.name.rpartition(".")
+    declared = system.commitment.get(variable.about) or system.claim.get(variable.about)
+    if declared is None:
+        return False
+    own = f"{declared.variable}.{suffix}"
+    return all(
+        own in state and state[own] == state[variable.name] and state.get(view) == state[declared.variable]
+        for state in states
+    )
 
 
 def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
@@ -219,10 +234,10 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "own" if step.kind != "restart":
             return f"{variable.name}: {value_text(old)} -> {value_text(new)}"
-        case "clock" if variable.owner == "Env" and step.kind == "tick" and new:
-            return f"{variable.about}: {_ticks(system, variable.about, new, after)}"
-        case "remaining" if variable.name.startswith(f"{variable.about}.") and new:
-            return f"{variable.about}: {ticks_text(system, int(new))} left"
+        case "clock" if step.kind == "tick" and new and not echoes(system, variable, (after,)):
+            return f"{variable.about}{_seen_by(variable)}: {_ticks(system, variable, new, after)}"
+        case "remaining" if new and not echoes(system, variable, (after,)):
+            return f"{variable.about}{_seen_by(variable)}: {ticks_text(system, int(new))} left"
         case "copy" if step.kind != "restart" and not new:
             return f"resets {variable.about}" if variable.owner == step.actor else ""
         case _:
@@ -281,11 +296,12 @@ def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> b
             return False
 
 
-def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
-    commitment = system.commitment.get(name)
+def _ticks(system: System, clock: Variable, ticks: Value, after: State) -> str:
+    commitment = system.commitment.get(clock.about)
     limit = None
     if commitment is not None:
-        limit = commitment.within if after[commitment.variable] == "active" else commitment.expires
+        state = after.get(clock.name.rpartition(".")[0], after[commitment.variable])
+        limit = commitment.within if state == "active" else commitment.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
 
 

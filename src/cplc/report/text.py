@@ -16,6 +16,7 @@ from cplc.report.step_text import (
     HIDDEN,
     changes,
     counted,
+    echoes,
     folded,
     initial_values,
     joined,
@@ -30,7 +31,7 @@ from cplc.report.step_text import (
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
-from cplc.report.trace_narration import Narration, decisive, has_trace, narrate
+from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -180,7 +181,7 @@ def headline(result: Result, style: Style = plain) -> str:
     where = place(result.span)
     end = style(f"  {where}", "place") if where else ""
     cached = style("  (cached)", "faint") if result.cached else ""
-    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}{cached}"
+    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.asked)}{expected}{end}{cached}"
 
 
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
@@ -200,6 +201,8 @@ def _about(result: Result) -> Iterator[str]:
         yield printable(result.question.title)
     if result.sizes is not None and result.sizes.text is not None:
         yield result.sizes.text
+    if result.instance:
+        yield f"fails for {result.instance}"
     if result.reason:
         yield result.reason
     for finding in result.findings[:MAX_FINDINGS]:
@@ -244,7 +247,7 @@ def _evidence(
     system: System, evidence: Evidence, style: Style, depth: int, named: Formula | None = None
 ) -> Iterator[str]:
     """Yield the evidence, with its formula unless that has just been ``named``."""
-    narration = narrate(system, evidence)
+    narration = told(system, evidence)
     marks = narration.marks[1:] if evidence.formula == named else narration.marks
     if narration.run.moves or (depth == 0 and narration.strategy is None):
         yield from run_lines(system, narration.run, marks, style)
@@ -455,7 +458,9 @@ def _side_by_side(system: System, evidence: Evidence, here: State, other_state: 
     rows = [
         (variable_text(system, variable), value_text(here[variable.name]), value_text(other_state[variable.name]))
         for variable in system.variables
-        if here[variable.name] != other_state[variable.name] and variable.kind not in HIDDEN
+        if here[variable.name] != other_state[variable.name]
+        and variable.kind not in HIDDEN
+        and not echoes(system, variable, (here, other_state))
     ]
     if not rows:
         return
@@ -471,6 +476,8 @@ def _described(system: System, state: State) -> Iterator[str]:
         value = state.get(variable.name, variable.initial[0])
         if variable.kind in HIDDEN or variable.about == "" or value == variable.initial[0]:
             continue
+        if variable.name in state and echoes(system, variable, (state,)):
+            continue
         name = variable_text(system, variable)
         yield name if value is True else f"{name} = {value_text(value)}"
 
@@ -482,10 +489,11 @@ def concise(result: Result) -> str:
     """Return the place, the verdict, the name and the formula; then what else there is to say."""
     question = result.question
     where = place(result.span)
-    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
+    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.asked)}"
     remarks = map(remark_text, result.remarks)
     sizes = "" if result.sizes is None else result.sizes.text
-    fragments = (*_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
+    instance = f"fails for {result.instance}" if result.instance else ""
+    fragments = (instance, *_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
     notes = (*fragments, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 
