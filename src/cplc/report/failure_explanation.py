@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
@@ -20,8 +19,6 @@ from cplc.system.trace import Evidence
 if TYPE_CHECKING:
     from cplc.checking.commitment_remarks import UnkeptPromises
 
-_COLUMNS: Final = 80
-_MAX_UNBROKEN: Final = 60
 _MAX_VIOLATIONS: Final = 5
 _MAX_WAYS_OUT: Final = 3
 
@@ -38,14 +35,6 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
             yield lost
         yield from promise_sentences(result)
     yield from blame_sentences(result, with_run=with_run)
-
-
-def wrapped(sentence: str) -> list[str]:
-    """Return a sentence in indented lines that fit a terminal; only long formulas are broken."""
-    parts = sentence.split("`")
-    parts[1::2] = [part.replace(" ", "\0") if len(part) <= _MAX_UNBROKEN else part for part in parts[1::2]]
-    lines = wrap("`".join(parts), _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
-    return [line.replace("\0", " ") for line in lines]
 
 
 def violations_of(result: Result) -> tuple[Violation, ...]:

@@ -11,6 +11,7 @@ from cplc.control_characters import printable
 from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic.expressions import Value
+from cplc.report.layout import DEFAULT_WIDTH
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
@@ -19,9 +20,10 @@ from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
 MAX_INITIAL_VALUES = 12
+MIN_LIFE_WIDTH = 44
+"""Columns for a life beside its name; with fewer it is written below the name."""
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
-_COLUMNS = 80
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
 
@@ -265,17 +267,25 @@ def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str
     return entered
 
 
-def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]]) -> Iterator[str]:
-    """Yield each life after its name, in as many lines as fit a terminal: no state that is entered is left out.
+def life_lines(
+    names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]], columns: int = DEFAULT_WIDTH
+) -> Iterator[str]:
+    """Yield each life after its name, in as many lines as it takes: no state that is entered is left out.
 
     A first state `null` goes without saying where others follow.
     """
     width = max(map(len, names), default=0)
+    is_narrow = columns - width - 6 < MIN_LIFE_WIDTH
     for name, life in zip(names, lives, strict=True):
         shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
         states = [f"{value} ({number})" if number else value for value, number in shown]
         text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
-        lines = wrap(text, max(_COLUMNS - width - 6, 40), break_long_words=False, break_on_hyphens=False)
+        room = columns - 7 if is_narrow else columns - width - 7
+        lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        if is_narrow:
+            yield f"  {name}"
+            yield from (f"    {'  ' if at else ''}{line}".replace("\0", " ") for at, line in enumerate(lines))
+            continue
         for at, line in enumerate(lines):
             yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
 
