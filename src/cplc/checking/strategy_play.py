@@ -192,8 +192,7 @@ class StepPlay(StrategyPlay):
         after = [[target for step, target in moves if step not in ticks] for moves in self.transitions]
         parts = map(set, strongly_connected_components(after.__getitem__, b"\1" * len(after)))
         return any(
-            not self._stopped.isdisjoint(part) and self._is_just(part, assuming, without=ticks)
-            for part in parts
+            not self._stopped.isdisjoint(part) and self._is_just(part, assuming, without=ticks) for part in parts
         )
 
     def _is_just(self, part: Collection[int], assuming: frozenset[str], without: Collection[int] = ()) -> bool:

@@ -141,6 +141,10 @@ class CplCompilation(Compilation):
     # --- inputs
 
     @property
+    def protocol_names(self) -> tuple[str, ...]:
+        return tuple(protocol.name.text for protocol in self.file.protocols)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         return (self.source, *(file.span.source for file in self.index.files if file.span.source is not self.source))
 

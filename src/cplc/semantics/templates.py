@@ -15,6 +15,7 @@ from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.model import Aspect
+from cplc.semantics.name_hints import successor_hint
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
@@ -166,6 +167,8 @@ class TemplateBuilder:
             if operation.target is not None:
                 names = self._expression_checker.names
                 joined = JOINED.get(operation.verb.text)
+                if joined == "to" and self._hands_over_to_role(operation, operation.target, subject, scope):
+                    continue
                 find = {"to": names.commitment, "with": names.claim}.get(joined or "", names.obligation)
                 target = find(operation.target, scope)
             if (
@@ -175,6 +178,22 @@ class TemplateBuilder:
                 and (operation.target is None or target is not None)
             ):
                 yield resolved.Operation(verb, subject, target, operation.retaining, operation.span)
+
+    def _hands_over_to_role(
+        self, operation: ast.Operation, target: ast.Ref, subject: resolved.Instance | None, scope: Scope
+    ) -> bool:
+        """Report a commitment that is handed over to a role instead of a commitment of that role."""
+        symbol = None if subject is None else subject.symbol
+        if not isinstance(symbol, resolved.CommitmentSymbol) or scope.signature is None:
+            return False
+        names = self._expression_checker.names
+        if not names.is_role(target, scope):
+            return False
+        done = "delegated" if operation.verb.text == "delegate" else "assigned"
+        message = f"`{symbol.name}` is {done} to a commitment, and `{target.span.text}` is a role"
+        notes, fixes = successor_hint(symbol, operation, target, scope.signature)
+        self._problems.report(rules.WRONG_KIND, target.span, message, *notes, fixes=fixes)
+        return True
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
         """Return the verb if it is an operation on the subject, or if the subject is unknown."""

@@ -14,13 +14,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from cplc.automata.path_automaton import automaton
-from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
 from cplc.engines.explicit.path_formulas import FairnessConstraints, Product, links
-from cplc.engines.games.fixpoints import Solution
-from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
 from cplc.logic import expressions as expr
 from cplc.logic import formulas as f
@@ -30,8 +27,11 @@ from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
 from cplc.statespace.state_graph import StateGraph, explore
-from cplc.statespace.synchronous import SynchronousRelation, agreeing
 from cplc.system.model import State, System
+
+if TYPE_CHECKING:
+    from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
+    from cplc.engines.games.fixpoints import Solution
 
 States = bytes
 _WIDE = 16
@@ -410,6 +410,8 @@ class ExplicitEngine(Engine[States]):
         return replace(result, winning_region=bytes([result.winning_region[n] for n in self._numbers_in(played)]))
 
     def _played(self, formula: f.Enforces, assuming: frozenset[str], counting: States) -> Solution[States]:
+        from cplc.engines.games.strategy_solver import solution
+
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
@@ -434,6 +436,8 @@ class ExplicitEngine(Engine[States]):
 
     @cached_property
     def _arena(self) -> ExplicitArena | ExplicitRoundArena:
+        from cplc.engines.explicit.arena import arena
+
         return arena(self, self._graph, self.limit)
 
     # --- knowledge and commitments
@@ -461,6 +465,8 @@ class ExplicitEngine(Engine[States]):
 
     def _adjacent(self, formula: f.Adjacent, goal: States) -> States:
         """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
+        from cplc.statespace.synchronous import SynchronousRelation, agreeing
+
         graph, relation, choice = self._graph, self._graph.relation, formula.choice
         assert isinstance(relation, SynchronousRelation), "adjacency by a round requires a synchronous system"
         agree = agreeing(graph.packing, formula.same)

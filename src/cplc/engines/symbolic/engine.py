@@ -14,12 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property, wraps
-from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar, assert_never
+from typing import TYPE_CHECKING, Concatenate, Literal, NoReturn, ParamSpec, TypeVar, assert_never
 
-from cplc.engines.games.fixpoints import Solution, Strategy
-from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
-from cplc.engines.symbolic.arena import arena
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.exists_path import ExistsPath
@@ -34,6 +31,9 @@ from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import Formula
 from cplc.runtime.context import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
+
+if TYPE_CHECKING:
+    from cplc.engines.games.fixpoints import Solution, Strategy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -352,6 +352,9 @@ class SymbolicEngine(Engine[Node]):
         )
 
     def _played(self, formula: f.Enforces, assuming: frozenset[str], counting: Node) -> Solution[Node]:
+        from cplc.engines.games.strategy_solver import solution
+        from cplc.engines.symbolic.arena import arena
+
         def satisfying(operand: Formula) -> Node:
             return self._holds(operand, assuming)
 

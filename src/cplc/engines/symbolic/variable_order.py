@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import field
-from statistics import median
 
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.reachability import ChainedFixpoints
@@ -84,7 +83,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
     ranked: dict[Layout, tuple[int, int]] = {}
     tried: list[Counter[Edge]] = []
     for touched in readings:
-        most = median(map(len, touched)) if touched else 0
+        most = _median(map(len, touched)) if touched else 0
         fresh: dict[Layout, int] = {}
         for factor in _MAX_WIDTH_FACTORS:
             near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
@@ -179,11 +178,17 @@ def _merged(size: int, groups: Iterable[Sequence[int]]) -> list[Block]:
     return [tuple(members) for members in classes.values()]
 
 
+def _median(numbers: Iterable[int]) -> float:
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
 def _hubs(edges: Iterable[Edge], variables: int) -> frozenset[int]:
     degree = Counter(index for edge in edges for index in edge)
     if not degree:
         return frozenset()
-    limit = 4 * median(degree.values()) + 4
+    limit = 4 * _median(degree.values()) + 4
     return frozenset(index for index in range(variables) if degree[index] > limit)
 
 
