@@ -8,7 +8,7 @@ tick. Everything else happens as the others like, on runs that count:
   insisted on from some point on; and
 * there are ticks forever, or members stop the clock again and again.
 
-The last condition says that a run on which time stops is lost by whoever stops it. A group that keeps a condition loses
+The last condition says that a run on which time stops is lost by the side that stops it. A group that keeps a condition loses
 such a run too. The winning regions are fixpoints over all choices, in the form for assumptions that recur (Bloem,
 Jobstmann, Piterman, Pnueli and Sa'ar, "Synthesis of reactive(1) designs", 2012); uniform strategies are enumerated, and
 the runs of each are searched for one that is lost.
@@ -30,7 +30,7 @@ from cplc.semantics import terms as t
 from cplc.semantics.terms import Term
 
 Choice = tuple[Move | None, ...]
-"""What each member insists on."""
+"""The send that each member insists on."""
 MAX_STRATEGIES = 400
 
 SENDS = ("send", "exchange")
@@ -78,7 +78,7 @@ class PlayedReference(TimedReference):
 
 @dataclass(frozen=True)
 class Turn:
-    """What may happen in one state under one choice."""
+    """One state under one choice: the moves that the choice leaves."""
 
     choice: Choice
     edges: tuple[tuple[Move | None, int], ...]
@@ -163,9 +163,9 @@ class TimedGame:
     def _won(self, goal: Term, satisfying: Callable[[Term], States], turns: list[list[Turn]]) -> States:
         match goal:
             case t.Apply("X", (operand,), None):
-                wanted = satisfying(operand)
+                following = satisfying(operand)
                 return frozenset(
-                    n for n in self.all if any(all(to in wanted for _, to in turn.edges) for turn in turns[n])
+                    n for n in self.all if any(all(to in following for _, to in turn.edges) for turn in turns[n])
                 )
             case t.Apply("F", (operand,), None):
                 return self._reached(turns, self.all, satisfying(operand), frozenset())
@@ -253,9 +253,9 @@ class TimedGame:
             strategy = dict(zip(options, chosen, strict=True))
             turns = []
             for n in sorted(self.all):
-                wanted = (strategy[member, look(member, n)] for member in self.group)
+                insisted = (strategy[member, look(member, n)] for member in self.group)
                 possible = {move for move, _ in self.graph.steps[n]}
-                turns.append(self.turn(n, tuple(move if move in possible else None for move in wanted)))
+                turns.append(self.turn(n, tuple(move if move in possible else None for move in insisted)))
             yield self._never_lost(goal, satisfying, turns)
 
     def _never_lost(self, goal: Term, satisfying: Callable[[Term], States], turns: list[Turn]) -> States:
@@ -307,13 +307,13 @@ def _components(states: States, after: Callable[[int], Iterable[int]]) -> list[f
     """Return the strongly connected components, by forward and backward reachability."""
     reach: dict[int, frozenset[int]] = {}
     for n in states:
-        seen, more = {n}, [n]
+        visited, more = {n}, [n]
         while more:
             for to in after(more.pop()):
-                if to not in seen:
-                    seen.add(to)
+                if to not in visited:
+                    visited.add(to)
                     more.append(to)
-        reach[n] = frozenset(seen)
+        reach[n] = frozenset(visited)
     return list({frozenset(m for m in reach[n] if n in reach[m]) for n in states})
 
 

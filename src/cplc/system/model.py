@@ -372,12 +372,12 @@ class System:
 
     def played_by(self, members: frozenset[str]) -> System:
         """Return the system without the bounds on messages of these agents, who may refuse to send them."""
-        others = [negate(message.overdue) for message in self.bounded if message.sender not in members]
+        in_time = [negate(message.overdue) for message in self.bounded if message.sender not in members]
 
         def free(step: Step) -> Step:
             if step.unbounded is None or not (step.kind == "tick" or step.actor in members):
                 return step
-            return replace(step, guard=conj((step.unbounded, *others)) if step.kind == "tick" else step.unbounded)
+            return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
 
         return replace(self, steps=tuple(map(free, self.steps)))
 

@@ -250,9 +250,9 @@ class Game(Generic[S]):
     def next(self, goal: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
         """Return the states in the goal that no next step need leave, with a strategy."""
         arena = self.arena
-        others = tuple(step for step in self.others if step not in self._ticks) if self._overdue else self.others
+        steps = tuple(step for step in self.others if step not in self._ticks) if self._overdue else self.others
         missing = arena.difference(arena.everything, goal)
-        won = arena.difference(goal, arena.preimage(missing, others))
+        won = arena.difference(goal, arena.preimage(missing, steps))
         made = () if choices is None else choices.made
         for step, where in made:
             won = arena.difference(won, arena.intersection(where, arena.preimage(missing, (step,))))
@@ -276,9 +276,7 @@ class Game(Generic[S]):
         """
         arena = self.arena
         made = () if choices is None else choices.made
-        others = self.others
-        if self._ticks:
-            others = tuple(step for step in others if step not in self._ticks)
+        steps = tuple(step for step in self.others if step not in self._ticks)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
         idle, number, support = 0, 0, arena.support(goal)
@@ -295,7 +293,7 @@ class Game(Generic[S]):
             # From `keep` the moves of the others lead to `keep` or `won`, and the helper leads to `won`: a run that
             # stays in `keep` forever is unjust to the helper.
             clock = self._clock(helper, how, ahead, choices)
-            keep = arena.greatest_safe_subset(keep, won, Moves(others, made, clock))
+            keep = arena.greatest_safe_subset(keep, won, Moves(steps, made, clock))
             if arena.is_empty(keep):
                 continue
             waiting = keep
@@ -341,7 +339,7 @@ class Game(Generic[S]):
         )
 
     def _stopping_the_clock(self, states: S, into: S, clock: Clock[S]) -> tuple[list[tuple[int, S]], S]:
-        """Return the sends to insist on in these states lest a tick lead astray, and the states that lack one."""
+        """Return the sends to insist on in these states because a tick leads astray, and the states without one."""
         arena = self.arena
         outside = arena.difference(arena.everything, into)
         astray = arena.preimage(arena.difference(outside, clock.after), clock.ticks)

@@ -252,7 +252,7 @@ Made = Iterable[tuple[int, S]]
 
 @dataclass(frozen=True)
 class StepObjective(Generic[S]):
-    """What a group wants of the steps: to reach the goal by way of some states, to stay in them, or the next state."""
+    """Objective of a group: reach the goal by way of some states, stay in them, or have the goal next."""
 
     operator: type[Next | Finally | Globally | Until]
     through: S
