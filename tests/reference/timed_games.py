@@ -8,8 +8,8 @@ tick. Everything else happens as the others like, on runs that count:
   insisted on from some point on; and
 * there are ticks forever, or members stop the clock again and again.
 
-The last condition says that a run on which time stops is lost by the side that stops it. A group that keeps a condition loses
-such a run too. The winning regions are fixpoints over all choices, in the form for assumptions that recur (Bloem,
+The last condition says that a run on which time stops is lost by the side that stops it. A group that keeps a condition
+loses such a run too. The winning regions are fixpoints over all choices, in the form for assumptions that recur (Bloem,
 Jobstmann, Piterman, Pnueli and Sa'ar, "Synthesis of reactive(1) designs", 2012); uniform strategies are enumerated, and
 the runs of each are searched for one that is lost.
 """
