@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Literal, get_args
@@ -209,6 +206,8 @@ def write_files(texts: Mapping[Path, str | bytes]) -> None:
 
 def make_temporary(path: Path) -> tuple[int, str]:
     """Return an open temporary file in the folder of this one; create the folder."""
+    import tempfile
+
     if _is_stream(path):
         return tempfile.mkstemp(prefix="cplc-")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -227,8 +226,10 @@ def _is_stream(path: Path) -> bool:
 def put(temporary: Path, path: Path) -> None:
     """Rename a temporary file to its path, with the permissions of the old file."""
     if _is_stream(path):
+        from shutil import copyfileobj
+
         with temporary.open("rb") as ready, open(os.open(path, os.O_WRONLY), "wb") as stream:
-            shutil.copyfileobj(ready, stream)
+            copyfileobj(ready, stream)
         temporary.unlink()
         return
     temporary.chmod(_mode(path))
@@ -276,8 +277,10 @@ class Progress:
         if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not _is_terminal(err=True):
             return
         self._last = now
+        from shutil import get_terminal_size
+
         after = f" … {seconds} s"
-        line = f"{self._doing()[: max(10, shutil.get_terminal_size().columns - len(after) - 1)]}{after}"
+        line = f"{self._doing()[: max(10, get_terminal_size().columns - len(after) - 1)]}{after}"
         if line != self._shown:
             _emit(f"\r\x1b[2K{_shown(line)}", err=True)
             self._shown = line
@@ -319,7 +322,9 @@ _REPORT_TO: Final = "Please report it with the command, the file and the output 
 def report_bug(error: Exception, file: str | None = None) -> None:
     """Print the exception, with the file if there are several; `CPLC_DEBUG` adds the traceback."""
     if os.environ.get("CPLC_DEBUG"):
-        write("".join(traceback.format_exception(error)), err=True)
+        from traceback import format_exception
+
+        write("".join(format_exception(error)), err=True)
     detail = str(error).splitlines()
     where = f"{file}: " if file else ""
     write(f"{where}cplc {__version__}: this is a bug in cplc: {type(error).__name__}", err=True)

@@ -10,6 +10,7 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
+from cplc.language.decimals import decimal
 from cplc.language.lifecycle import RULES
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.records import dataclass
@@ -32,7 +33,6 @@ from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import circle_from, cycles
 from cplc.syntax import ast
-from cplc.syntax.printer import decimal
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Final
 
+from cplc.language.decimals import decimal
 from cplc.language.words import PREFIXES, UNTILS
 from cplc.syntax import ast
 
@@ -268,16 +268,6 @@ def _event(tree: ast.Event) -> str:
     payload = f"({_arguments(tree.payload)})" if tree.payload else ""
     high = f"..{decimal(tree.high.value)}" if tree.high is not None else ""
     return f"{reference(tree.message)}{payload} {decimal(tree.low.value)}{high}"
-
-
-def decimal(value: Fraction) -> str:
-    """Return a number that was written as a decimal."""
-    digits = 0
-    while (scaled := abs(value) * 10**digits).denominator != 1:
-        digits += 1
-    text = str(scaled.numerator).rjust(digits + 1, "0")
-    shown = f"{text[: len(text) - digits]}.{text[len(text) - digits :]}" if digits else text
-    return f"-{shown}" if value < 0 else shown
 
 
 def _role(tree: ast.Role) -> list[str]:
