@@ -118,9 +118,11 @@ def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
 
 def layout_for(colour: Colour) -> Layout:
     """Return the layout of results on standard output: the width of the terminal, colours, and links if it has them."""
+    from shutil import get_terminal_size
+
     from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, no_link
 
-    width = min(max(shutil.get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
+    width = min(max(get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
     return Layout(result_style(colour), width, _link if _shows_links(colour) else no_link)
 
 

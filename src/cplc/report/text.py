@@ -184,15 +184,15 @@ def headline(result: Result, layout: Layout) -> Iterator[str]:
     assuming = f" assuming {question.assumed}" if question.assumed else ""
     expected = expectation(result)
     where = place(result.span)
-    asked = printable(question.asked)
+    formula = printable(question.asked)
     cached = "  (cached)" if result.cached else ""
     word = f"{_WORDS[result.answer]:<7}"
-    short = f"{word} {question.name}{assuming}: {asked}{expected}{f'  {where}' if where else ''}{cached}"
+    short = f"{word} {question.name}{assuming}: {formula}{expected}{f'  {where}' if where else ''}{cached}"
     head = f"{style(word, verdict_part(result))} {style(question.name, 'strong')}"
     link = "" if not where or result.span is None else f"  {layout.place(result.span, where)}"
     end = f"{link}{style(cached, 'faint') if cached else ''}"
     if len(short) <= layout.width:
-        yield f"{head}{assuming}: {asked}{expected}{end}"
+        yield f"{head}{assuming}: {formula}{expected}{end}"
         return
     first, *more = layout.wrapped(f"{word} {question.name}{assuming}{expected}", "", "        ")
     if more or len(first) + len(where) + len(cached) + 2 > layout.width:
@@ -203,9 +203,9 @@ def headline(result: Result, layout: Layout) -> Iterator[str]:
     else:
         yield f"{head}{assuming}{expected}{end}"
     if question.kind == "check":
-        yield from layout.wrapped(asked, "  ", "  ")
+        yield from layout.wrapped(formula, "  ", "  ")
     else:
-        yield from formula_lines(shortened(asked), layout.width, "  ")
+        yield from formula_lines(shortened(formula), layout.width, "  ")
 
 
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
