@@ -58,12 +58,11 @@ class NotAGame(Exception):
 
 
 class Node(NamedTuple):
-    """A state with the outcomes drawn, the value so far, and whether something could have been sent."""
+    """A state with the outcomes drawn and the value so far."""
 
     state: State
     draws: Draws
     value: Fraction
-    could_send: bool
 
 
 Distribution = tuple[tuple[Fraction, int], ...]
@@ -92,8 +91,8 @@ class Plan:
     """The send that it insists on after each history."""
     figures: Outcome
     takes_part: bool
-    sends_wherever_it_can: bool
-    """True if something is sent on every run on which something could be sent."""
+    never_walks_away: bool
+    """True if no run ends where something could be sent."""
 
     def meets(self, requirements: Collection[Requirement]) -> bool:
         """Return whether it meets all of these together."""
@@ -332,9 +331,8 @@ class Game:
             before is None or self.observation(before.node.state) != self.observation(state)
         ):
             history = self._history(history, self.observation(state))
-        could = before is not None and before.node.could_send
         return [
-            tuple((chance, self._number(history, Node(state, later, value, could))) for chance, later in branches)
+            tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
             for branches in self._drawn(state, draws)
         ]
 
@@ -348,11 +346,9 @@ class Game:
         return start
 
     def _expand(self, position: Position) -> None:
-        state, draws, value, _ = position.node
+        state, draws, value = position.node
         for action in self._allowed(state, draws):
             position.actions[action] = []
-        if position.actions:
-            position.node = position.node._replace(could_send=True)
         pending = self.pending(state, draws)
         for move, after, later in self._world_steps(state, draws):
             holding = self.holding(after)
@@ -412,19 +408,15 @@ class Game:
         goals = all(self.reference.holds(goal.meaning, world) for goal in self.participant.goals)
         return Fraction(not owed), Fraction(goals), Fraction(node.value > 0), node.value
 
-    def _has_sent(self, node: Node) -> bool:
-        own = (message.sender in self.roles for message in self.model.messages)
-        return any(mine and copy is not None for mine, copy in zip(own, node.state.sent, strict=True))
-
     # --- plans
 
     def evaluate(self, sends: Mapping[int, Action]) -> Plan:
         """Return the guaranteed figures of a plan; what it does not name it waits for."""
         figures: dict[int, Outcome] = {}
-        sends_something, dodges = False, False
+        sends_something, walks_away = False, False
 
         def of(number: int) -> Outcome:
-            nonlocal sends_something, dodges
+            nonlocal sends_something, walks_away
             if number in figures:
                 return figures[number]
             position = self.positions[number]
@@ -435,12 +427,12 @@ class Game:
             if not insists and (position.may_end or not options):
                 self.stuck += not position.may_end
                 outcomes.append(self.end(position.node))
-                dodges |= position.node.could_send and not self._has_sent(position.node)
+                walks_away |= bool(position.actions)
             figures[number] = _worst(outcomes)
             return figures[number]
 
         guaranteed = _worst([self._mean(one, of) for one in self.start])
-        return Plan(dict(sends), guaranteed, sends_something or not self._choices, not dodges)
+        return Plan(dict(sends), guaranteed, sends_something or not self._choices, not walks_away)
 
     def _mean(self, distribution: Distribution, of: Callable[[int], Outcome]) -> Outcome:
         if len(distribution) == 1:
