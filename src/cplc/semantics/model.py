@@ -209,6 +209,10 @@ class Check:
 
     name: str
     expect_holds: bool
+    assuming: tuple[str, ...] = ()
+    """Role instances, families unrolled, and messages."""
+    bounds: tuple[Bound, ...] = ()
+    """The bounds within which roles and messages act, by assumption."""
     span: Span = _span()
 
 
