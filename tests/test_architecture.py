@@ -97,7 +97,9 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compilation",
     },
     "mining": {"system", "decision", "logs", "report", "monitoring"},
+    "workers": {"runtime"},
     "sweeps": {
+        "workers",
         "source",
         "runtime",
         "diagnostics",
@@ -150,6 +152,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "monitoring",
         "mining",
         "sweeps",
+        "workers",
         "server",
         "__init__",
     },
@@ -174,7 +177,7 @@ _AT_HOME = {
     "dd": "engines",
     "distributed": "sweeps",
     "pyarrow": "sweeps",
-    "psutil": "sweeps",
+    "psutil": "workers",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""
 

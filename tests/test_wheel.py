@@ -16,7 +16,7 @@ import pytest
 import cplc
 
 _ROOT = Path(__file__).parents[1]
-_FOLDERS = {"grammar": "grammar", "stdlib": "stdlib", "rules": "docs/rules"}
+_FOLDERS = {"grammar": "grammar", "stdlib": "stdlib", "rules": "docs/rules", "schema": "docs/schema"}
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,8 @@ import pytest
 
 from cplc.caching.cached_results import program_fingerprint
 from cplc.sweeps.executors import DaskExecutor
-from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
+from cplc.sweeps.jobs import Job, JobResult, SourceText, SweepOptions
+from cplc.workers.worker_process import TaskLimits
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = [
@@ -66,7 +67,7 @@ def test_killed_worker_of_a_cluster_loses_and_doubles_nothing() -> None:
         Client(cluster) as client,
     ):
         processes = client.run(os.getpid).values()
-        for one in DaskExecutor(client).answered(enumerate(grid), JobLimits(), lambda: None):
+        for one in DaskExecutor(client).answered(enumerate(grid), TaskLimits(), lambda: None):
             results.append(one)
             if len(results) == 2:
                 os.kill(min(processes), signal.SIGKILL)

@@ -18,8 +18,9 @@ from tests.support.processes import descendants, end, is_alive, listening, until
 
 from cplc.sweeps.executors import LocalExecutor, executor_for
 from cplc.sweeps.job_grid import points
-from cplc.sweeps.jobs import Job, JobLimits, JobResult, SourceText, SweepOptions
+from cplc.sweeps.jobs import Job, JobResult, SourceText, SweepOptions
 from cplc.sweeps.result_tables import ResultTable, lines, written
+from cplc.workers.worker_process import TaskLimits
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are others here")
 
@@ -47,7 +48,7 @@ def _workers() -> list[psutil.Process]:
     workers = []
     for one in descendants(os.getpid()):
         with suppress(psutil.Error):
-            if "cplc.sweeps.worker_main" in one.cmdline():
+            if "cplc.workers.worker_main" in one.cmdline():
                 workers.append(one)
     return workers
 
@@ -59,12 +60,12 @@ def _table(answered: list[JobResult]) -> bytes:
 
 @pytest.fixture(scope="module")
 def alone() -> bytes:
-    return _table(list(LocalExecutor(1).answered(enumerate(_GRID), JobLimits(), _nothing)))
+    return _table(list(LocalExecutor(1).answered(enumerate(_GRID), TaskLimits(), _nothing)))
 
 
 @pytest.mark.parametrize("workers", [2, 3, 20])
 def test_table_is_that_of_one_worker(alone: bytes, workers: int) -> None:
-    assert _table(list(LocalExecutor(workers).answered(enumerate(_GRID), JobLimits(), _nothing))) == alone
+    assert _table(list(LocalExecutor(workers).answered(enumerate(_GRID), TaskLimits(), _nothing))) == alone
     assert _workers() == []
 
 
@@ -80,7 +81,7 @@ def test_killed_workers_lose_and_double_nothing(alone: bytes, seed: int) -> None
             killed.add(process := chance.choice(process_ids))
             os.kill(process, signal.SIGKILL)
 
-    results = list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), killing))
+    results = list(LocalExecutor(2).answered(enumerate(_GRID), TaskLimits(), killing))
     assert killed
     assert sorted(one.number for one in results) == list(range(len(_GRID)))
     assert _table(results) == alone
@@ -93,7 +94,7 @@ def test_workers_are_started_when_there_is_work_for_them() -> None:
         nonlocal most
         most = max(most, len([one for one in _workers() if one.ppid() == os.getpid()]))
 
-    assert len(list(LocalExecutor(8).answered(enumerate(_GRID[:1]), JobLimits(), count))) == 1
+    assert len(list(LocalExecutor(8).answered(enumerate(_GRID[:1]), TaskLimits(), count))) == 1
     assert most <= 1
 
 
@@ -101,13 +102,13 @@ def test_mistake_in_a_worker_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("cplc.sweeps.executors.WorkerProcess.rows", broken)
+    monkeypatch.setattr("cplc.workers.worker_process.WorkerProcess.run", broken)
     with pytest.raises(RuntimeError, match="broken"):
-        list(LocalExecutor(2).answered(enumerate(_GRID), JobLimits(), _nothing))
+        list(LocalExecutor(2).answered(enumerate(_GRID), TaskLimits(), _nothing))
 
 
 def test_workers_end_when_nobody_takes_answers_any_more() -> None:
-    answers = LocalExecutor(2).answered(enumerate([_GRID[0], _ENDLESS, _ENDLESS]), JobLimits(), _nothing)
+    answers = LocalExecutor(2).answered(enumerate([_GRID[0], _ENDLESS, _ENDLESS]), TaskLimits(), _nothing)
     next(answers)
     until(lambda: len(_workers()) >= 2, "a worker works on the endless item")
     answers.close()

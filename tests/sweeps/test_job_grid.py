@@ -12,7 +12,8 @@ from cplc.compilation import CplCompilation, load
 from cplc.simulation.random_walk import draw
 from cplc.sweeps.job_grid import MUTANTS_PER_JOB, RUNS_PER_JOB, SweepPlan, check_names, source_texts, sweep_jobs
 from cplc.sweeps.job_runner import JobError, JobSubjects, run_job, with_imports
-from cplc.sweeps.jobs import Job, JobLimits, ResultRow, SourceText, SweepOptions, chunk_seed
+from cplc.sweeps.jobs import Job, ResultRow, SourceText, SweepOptions, chunk_seed
+from cplc.workers.worker_process import TaskLimits
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -99,7 +100,7 @@ def test_all_that_a_row_rests_on_is_in_its_key() -> None:
     ]
     keys = {one.key("program") for one in (item, *distinct_jobs)} | {item.key("another program")}
     assert len(keys) == len(distinct_jobs) + 2
-    assert JobLimits(1) != JobLimits(2)  # which are no part of it
+    assert TaskLimits(1) != TaskLimits(2)  # which are no part of it
 
 
 @pytest.mark.parametrize(

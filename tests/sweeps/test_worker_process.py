@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from tests.support.processes import until
 
-from cplc.sweeps.executors import MAX_LOST_WORKERS, JobAbandoned, WorkerProcess, memory_of
-from cplc.sweeps.jobs import Job, JobLimits, SourceText, SweepOptions
+from cplc.sweeps.executors import PREPARE, rows_of
+from cplc.sweeps.job_runner import job_outputs
+from cplc.sweeps.jobs import Job, ResultRow, SourceText, SweepOptions
+from cplc.workers.messages import Task
+from cplc.workers.worker_process import MAX_LOST_WORKERS, TaskAbandoned, TaskLimits, WorkerProcess, memory_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
 
@@ -31,9 +34,15 @@ _ENDLESS = _item("dining_cryptographers.cpl", SweepOptions("stats", engine="expl
 
 @pytest.fixture(scope="module")
 def apart() -> Iterator[WorkerProcess]:
-    worker = WorkerProcess()
+    worker = WorkerProcess(PREPARE)
     yield worker
     worker.end()
+
+
+def _rows(
+    apart: WorkerProcess, job: Job, limits: TaskLimits, is_wanted: Callable[[], bool] = lambda: True
+) -> tuple[ResultRow, ...]:
+    return rows_of(job, apart.run(Task(job_outputs, (job,)), limits, is_wanted))
 
 
 def _is_there(process: int) -> bool:
@@ -45,17 +54,17 @@ def _is_there(process: int) -> bool:
 
 
 def test_an_item_is_answered_and_the_process_stays(apart: WorkerProcess) -> None:
-    (row,) = apart.rows(_SMALL, JobLimits())
+    (row,) = _rows(apart, _SMALL, TaskLimits())
     process = apart.process
     assert dict(row.figures)["states"] == "473"
-    assert apart.rows(_SMALL, JobLimits()) == (row,)
+    assert _rows(apart, _SMALL, TaskLimits()) == (row,)
     assert apart.process is process
 
 
 def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: WorkerProcess) -> None:
-    (slow,) = apart.rows(_ENDLESS, JobLimits(seconds=0.5))
-    (large,) = apart.rows(_ENDLESS, JobLimits(memory=90 * 2**20))
-    (small,) = apart.rows(_SMALL, JobLimits(60, 2**30))
+    (slow,) = _rows(apart, _ENDLESS, TaskLimits(seconds=0.5))
+    (large,) = _rows(apart, _ENDLESS, TaskLimits(memory=90 * 2**20))
+    (small,) = _rows(apart, _SMALL, TaskLimits(60, 2**30))
     assert (slow.answer, slow.reason) == ("unknown", "the time limit of 0.5 s was reached")
     assert (large.answer, large.reason) == ("unknown", "the memory limit of 90 MB was reached")
     assert small.is_settled
@@ -63,7 +72,7 @@ def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: Work
 
 def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     item = _item("dining_cryptographers.cpl", SweepOptions(engine="explicit"), n="12")
-    rows = apart.rows(item, JobLimits(seconds=3))  # a busy machine has compiled it by then
+    rows = _rows(apart, item, TaskLimits(seconds=3))  # a busy machine has compiled it by then
     assert {row.answer for row in rows} == {"unknown"}
     subjects = [row.subject for row in rows]
     assert (subjects[0], subjects[-4:]) == ("correct", ["live", "deadlock_free", "no_debt_forgotten", "sound"])
@@ -71,7 +80,7 @@ def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
 
 
 def test_invalid_item_is_an_error_row(apart: WorkerProcess) -> None:
-    (row,) = apart.rows(_item("netbill.cpl", SweepOptions(), customers="900"), JobLimits())
+    (row,) = _rows(apart, _item("netbill.cpl", SweepOptions(), customers="900"), TaskLimits())
     assert row.answer == "error"
     assert "cannot be 900" in row.reason
 
@@ -91,18 +100,18 @@ def _killing(apart: WorkerProcess, times: int) -> tuple[Callable[[], bool], list
 
 
 def test_item_of_a_killed_worker_is_answered_again(apart: WorkerProcess) -> None:
-    rows = apart.rows(_SMALL, JobLimits())
+    rows = _rows(apart, _SMALL, TaskLimits())
     is_wanted, killed = _killing(apart, MAX_LOST_WORKERS - 1)
-    assert apart.rows(_SMALL, JobLimits(), is_wanted) == rows
+    assert _rows(apart, _SMALL, TaskLimits(), is_wanted) == rows
     assert len(set(killed)) == MAX_LOST_WORKERS - 1
 
 
 def test_item_over_which_all_workers_end_is_unknown(apart: WorkerProcess) -> None:
     is_wanted, killed = _killing(apart, MAX_LOST_WORKERS)
-    (row,) = apart.rows(_ENDLESS, JobLimits(), is_wanted)
+    (row,) = _rows(apart, _ENDLESS, TaskLimits(), is_wanted)
     assert (row.answer, row.reason) == ("unknown", "the worker process has ended")
     assert len(set(killed)) == MAX_LOST_WORKERS
-    assert apart.rows(_SMALL, JobLimits())[0].is_settled
+    assert _rows(apart, _SMALL, TaskLimits())[0].is_settled
 
 
 def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> None:
@@ -118,14 +127,14 @@ def test_time_limit_holds_for_all_attempts_together(apart: WorkerProcess) -> Non
         return is_wanted() if ready.is_set() else True
 
     deadlines: list[float] = []
-    (row,) = apart.rows(_ENDLESS, JobLimits(seconds=2), later)
+    (row,) = _rows(apart, _ENDLESS, TaskLimits(seconds=2), later)
     assert row.reason == "the time limit of 2 s was reached"
     assert len(set(deadlines)) == 1
     assert len(killed) == 1
 
 
 def test_cancelled_item_stops_its_worker() -> None:
-    apart = WorkerProcess()
+    apart = WorkerProcess(PREPARE)
     processes: list[int] = []
 
     def wanted() -> bool:
@@ -135,8 +144,8 @@ def test_cancelled_item_stops_its_worker() -> None:
                 processes.extend(map(int, children.read_text(encoding="ascii").split()))
         return not processes
 
-    with pytest.raises(JobAbandoned):
-        apart.rows(_ENDLESS, JobLimits(seconds=20), _for(5, wanted))
+    with pytest.raises(TaskAbandoned):
+        _rows(apart, _ENDLESS, TaskLimits(seconds=20), _for(5, wanted))
     assert apart.process is None
     until(lambda: not any(map(_is_there, processes)), "all processes of the item end")
 

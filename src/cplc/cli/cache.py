@@ -17,14 +17,15 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
     epilog=f"""{EXPLAINED}
 \b
 Examples:
-  cplc cache stats
+  cplc cache
   cplc cache clear
   cplc verify examples/netbill.cpl --no-cache
 """,
 )
-@click.argument("action", type=click.Choice(["stats", "path", "clear"]))
+@click.argument("action", type=click.Choice(["stats", "path", "clear"]), default="stats")
 def command(action: Literal["stats", "path", "clear"]) -> Exit:
-    """Show where results of earlier runs are cached (`path`), count them (`stats`), or remove them (`clear`)."""
+    """Count the cached results of earlier runs (`stats`, the default), show where they are (`path`), or remove them
+    (`clear`)."""
     place = cache_folder()
     if place is None:
         output.write("results are not cached: no cache directory was found; set CPLC_CACHE_DIR\n", err=True)

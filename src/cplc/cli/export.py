@@ -100,7 +100,7 @@ def command(
                 questions_of(compilation.questions, properties) if properties else compilation.declared_questions()
             )
         else:
-            question = formula_question_of(compilation, formula, assuming or ())
+            question = formula_question_of(compilation, formula, assuming or options.assuming or ())
             if isinstance(question, tuple):
                 return None, (*diagnostics, *question)
             questions = (question,)

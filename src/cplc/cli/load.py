@@ -52,10 +52,14 @@ def compile_file(
 
     A file of macros has no errors, but most commands need a protocol.
     """
+    from cplc.cli.effective_options import effective_options
+    from cplc.compilation import with_places
+
+    options = effective_options(file, options)
     loaded = _loaded(file, options, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
-    diagnostics = loaded.diagnostics
+    diagnostics = with_places(loaded.diagnostics, options.places)
     if not loaded.ok:
         if needs_protocol and not any(one.is_error for one in diagnostics):
             message = "This file declares macros only; this command needs a protocol"
@@ -89,8 +93,10 @@ def as_protocol(compilation: Compilation, file: str, what: str = "this command")
 
 def _loaded(file: str, options: ModelOptions, strategies: Strategies = "full") -> Compilation | Diagnostic:
     """Return the compilation of a file, even with errors; or the diagnostic of an unreadable file."""
+    from cplc.cli.effective_options import effective_options
     from cplc.compilation import NotApplicable, compile_text, load
 
+    options = effective_options(file, options)
     selected = options.parameters, options.channels, options.protocol, strategies
     try:
         if file == STANDARD_INPUT:
@@ -110,8 +116,14 @@ def _loaded(file: str, options: ModelOptions, strategies: Strategies = "full") -
 
 def diagnostics_of(file: str, options: ModelOptions) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a file, with the remarks that `cplc check` alone reports."""
+    from cplc.cli.effective_options import effective_options
+    from cplc.compilation import with_places
+
+    options = effective_options(file, options)
     loaded = _loaded(file, options)
-    return (loaded,) if isinstance(loaded, Diagnostic) else (*loaded.diagnostics, *loaded.remarks)
+    if isinstance(loaded, Diagnostic):
+        return (loaded,)
+    return with_places((*loaded.diagnostics, *loaded.remarks), options.places)
 
 
 def _standard_input() -> Source | Diagnostic:

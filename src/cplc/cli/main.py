@@ -55,6 +55,18 @@ class _Commands(click.Group):
         command: click.Command = importlib.import_module(f"cplc.cli.{name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        written = args[0]
+        if written in _COMMANDS or written.startswith("-"):
+            return super().resolve_command(ctx, args)
+        from cplc.cli.corrections import command_correction
+
+        meant = command_correction(written, _COMMANDS)
+        hint = f"; did you mean `{meant}`?" if meant else ""
+        raise click.UsageError(f"there is no command `{written}`{hint}", ctx)
+
 
 @click.group(
     cls=_Commands,
@@ -79,6 +91,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
     except click.ClickException as mistake:
+        if isinstance(mistake, click.NoSuchOption) and mistake.ctx is not None:
+            mistake = _unknown_option(mistake, mistake.ctx)
         with StringIO() as shown:  # the message may quote untrusted input
             mistake.show(shown)
             _write_error(shown.getvalue())
@@ -102,6 +116,15 @@ def run(arguments: Sequence[str]) -> int:
         report_bug(error)
         return Exit.WRONG
     return int(code or Exit.EXPECTED)
+
+
+def _unknown_option(mistake: click.NoSuchOption, context: click.Context) -> click.UsageError:
+    """Return the error with the option of this command that was meant."""
+    from cplc.cli.corrections import option_correction
+
+    meant = option_correction(mistake.option_name, context.command)
+    hint = f"; did you mean `{meant}`?" if meant else ""
+    return click.UsageError(f"`{context.command_path}` has no option `{mistake.option_name}`{hint}", context)
 
 
 def _write_error(text: str) -> None:
@@ -135,6 +158,7 @@ def main() -> None:
         from cplc.cli.signals import outlast_the_interpreter
 
         outlast_the_interpreter()
+    gc.freeze()  # or the interpreter would look for cycles among all objects before it ends
     sys.exit(code)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import click
@@ -58,7 +59,7 @@ def command(name: str, template: str) -> Exit:
             file.write(text)
     except FileExistsError:
         raise click.ClickException(f"`{path}` exists already; nothing was written") from None
-    output.write(f"{printable(str(path))} was created; now try\n  cplc verify {printable(str(path))}\n")
+    output.write(f"{printable(str(path))} was created; now try\n  cplc verify {quote(printable(str(path)))}\n")
     return Exit.EXPECTED
 
 

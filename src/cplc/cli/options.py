@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from cplc.cli.limits import Limits
 from cplc.cli.output import WHOLE, be_quiet
 from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from cplc.source import Span
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Channels = Literal["sync", "async"] | None
@@ -27,6 +32,12 @@ class ModelOptions:
     parameters: Mapping[str, str]
     channels: Channels = None
     protocol: str | None = None
+    assuming: tuple[str, ...] | None = None
+    """Roles assumed to make progress for a formula of the command line, by the settings of the project."""
+    places: Mapping[str, Span] = field(default_factory=dict)
+    """Places of the parameters that the settings of the project set."""
+    is_effective: bool = False
+    """True if the settings of the project are already considered."""
 
 
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -95,6 +106,8 @@ def names(text: str) -> tuple[str, ...]:
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete file names in the shell."""
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -110,7 +123,14 @@ def _gathered(command: Command, name: str, kind: Callable[..., object], *parts: 
 
 def model_options(command: Command) -> Callable[..., Any]:
     """Add the argument ``file``, and the options that select and change its model."""
-    return click.argument("file", shell_complete=files)(reading_options(command))
+
+    @wraps(command)
+    def with_settings(file: str, options: ModelOptions, **values: Any) -> Any:
+        from cplc.cli.effective_options import effective_options
+
+        return command(file=file, options=effective_options(file, options), **values)
+
+    return click.argument("file", shell_complete=files)(reading_options(with_settings))
 
 
 def reading_options(function: Command) -> Callable[..., Any]:
@@ -213,4 +233,29 @@ def resource_options(function: Command) -> Callable[..., Any]:
     )(command)
 
 
+def detail_option(function: Command) -> Callable[..., Any]:
+    """Add the detail of the report on results, with a letter for more and one for less of it."""
+
+    def chosen(detail: str, verbose: bool, brief: bool) -> str:
+        if verbose and brief:
+            raise click.UsageError("-v and -q cannot be combined")
+        if brief:
+            be_quiet(click.get_current_context())
+        return "everything" if verbose else "verdicts" if brief else detail
+
+    command = _gathered(function, "detail", chosen, "detail", "verbose", "brief")
+    command = click.option("-q", "brief", is_flag=True, help="Short for --detail verdicts --quiet.")(command)
+    command = click.option("-v", "verbose", is_flag=True, help="Short for --detail everything.")(command)
+    return click.option(
+        "--detail",
+        type=click.Choice(["verdicts", "failures", "everything"]),
+        default="failures",
+        show_default=True,
+        help="Show verdicts only, also the runs of failures, or everything: all runs, and the engines.",
+    )(command)
+
+
+watch_option = click.option(
+    "--watch", is_flag=True, help="Run again whenever the file or one of its imports changes, until Ctrl-C."
+)
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as unexpected: exit code 1.")

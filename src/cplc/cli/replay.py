@@ -138,7 +138,7 @@ def read_record(record: str, file: str | None, options: ModelOptions) -> Recorde
     parameters = {**recorded_parameters, **options.parameters}
     channels = options.channels or (recorded.channels if file is None else None)
     protocol = options.protocol or (recorded.protocol if file is None else None)
-    return RecordedInput(recorded, model, ModelOptions(parameters, channels, protocol))
+    return RecordedInput(recorded, model, ModelOptions(parameters, channels, protocol, is_effective=file is None))
 
 
 def selected_runs(recording: Recording, name: str | None) -> tuple[Recorded, ...]:

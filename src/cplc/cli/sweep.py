@@ -27,7 +27,6 @@ from cplc.sweeps.jobs import (
     SWEEP_COMMANDS,
     Assignments,
     Job,
-    JobLimits,
     JobResult,
     SourceText,
     SweepCommand,
@@ -35,6 +34,7 @@ from cplc.sweeps.jobs import (
 )
 from cplc.sweeps.result_tables import ResultTable, TableError, TableFormat, form_of, rows_by_key, written
 from cplc.sweeps.sweep_run import SweepRun
+from cplc.workers.worker_process import TaskLimits
 
 if TYPE_CHECKING:
     from cplc.compilation import EngineName
@@ -233,7 +233,7 @@ def command(
     if most is None and scheduler is None:
         most = (default_memory() or 0) // count or None
     run = SweepRun(plan, earlier_rows)
-    jobs, job_limits = sweep_jobs(plan, sources), JobLimits(limits.seconds, most)
+    jobs, job_limits = sweep_jobs(plan, sources), TaskLimits(limits.seconds, most)
     try:
         interrupted = _run_jobs(run, executor_for(scheduler, count), jobs, job_limits, form, file)
     except ClusterError as problem:
@@ -329,7 +329,7 @@ def _run_jobs(
     run: SweepRun,
     executor: AbstractContextManager[LocalExecutor | DaskExecutor],
     jobs: Iterator[Job],
-    limits: JobLimits,
+    limits: TaskLimits,
     form: Literal["text", "json"],
     file: TableFile | None,
 ) -> str | None:

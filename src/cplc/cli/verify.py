@@ -18,17 +18,18 @@ from cplc.cli.load import as_protocol, compile_file, formula_question_of, questi
 from cplc.cli.options import (
     ModelOptions,
     colour_option,
+    detail_option,
     limit_options,
     model_options,
     names,
     report_format_option,
     strict_option,
+    watch_option,
 )
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.result_cache import ResultStore, cache_option, is_enabled, shared_store, verify_cached
 from cplc.cli.start_time import began
 from cplc.cli.verify_report import VerifyReport
-from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation.verification import Questions, Verification
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -92,13 +93,7 @@ Examples:
 )
 @limit_options
 @report_format_option
-@click.option(
-    "--detail",
-    type=click.Choice(["verdicts", "failures", "everything"]),
-    default="failures",
-    show_default=True,
-    help="Show verdicts only, also the runs of failures, or everything: all runs, and the engines.",
-)
+@detail_option
 @click.option(
     "--strategies",
     type=click.Choice(["full", "uniform"]),
@@ -163,9 +158,11 @@ def command(
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     saved = checkpointing_for(checkpoint, every, limits)
     if watch:
+        from cplc.cli.watch import run_and_watch
+
         return run_and_watch(lambda: [file])
     verification = Verification()
-    run = CommandRun(form, colour, limits)
+    run = CommandRun(form, colour, limits, shows_warnings=True)
     report = VerifyReport(run, verification, file, options, detail, strict, asks_formula=formula is not None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | str | Result]:
@@ -176,7 +173,7 @@ def command(
             if not any(one.is_error for one in diagnostics):
                 yield f"{printable(file)}: declares macros only: there is nothing to verify"
             return
-        questions = _asked(compilation, properties, formula, assuming or ())
+        questions = _asked(compilation, properties, formula, assuming or options.assuming or ())
         if not isinstance(questions, Questions):
             yield questions
             return
@@ -266,13 +263,14 @@ def _every_size(
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
-        parameters = ", ".join(f"`{name}`" for name in problem.known) or "none here"
-        message = (
-            f"`{counting}` is not the size of a role family"
-            if counting
-            else "choose the size parameter of a role family"
-        )
-        raise click.UsageError(f"--n: {message}; size parameters: {parameters}") from None
+        parameters = ", ".join(f"`{name}`" for name in problem.known)
+        if not parameters:
+            message = "this protocol has no role family whose size is a parameter"
+        elif counting:
+            message = f"`{counting}` is not the size of a role family; sizes of families are {parameters}"
+        else:
+            message = f"say with --n which size varies; sizes of families are {parameters}"
+        raise click.UsageError(f"--for-all-n: {message}") from None
     return every
 
 

@@ -16,7 +16,7 @@ from cplc.compilation.interface import (
     count_reachable,
 )
 from cplc.compilation.ispl import IsplCompilation
-from cplc.compilation.loader import ENDINGS, compile_text, load
+from cplc.compilation.loader import ENDINGS, compile_text, load, with_places
 
 __all__ = [
     "ENDINGS",
@@ -32,4 +32,5 @@ __all__ = [
     "compile_text",
     "count_reachable",
     "load",
+    "with_places",
 ]

@@ -98,6 +98,11 @@ class Compilation(ABC):
     # --- inputs
 
     @property
+    def protocol_names(self) -> tuple[str, ...]:
+        """The names of the protocols that the text declares, in its order."""
+        return ()
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """The text and its imports."""
         return (self.source,)

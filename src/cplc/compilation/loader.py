@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,6 +58,21 @@ def compile_text(
     if parameters or channels or protocol:
         raise NotApplicable("a model in ISPL has no parameters, no channels and no protocols to choose")
     return IsplCompilation(source, path, strategies=strategies)
+
+
+def with_places(diagnostics: Iterable[Diagnostic], places: Mapping[str, Span]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics; one about the value of a parameter gets the place where the value is set."""
+    if not places:
+        return tuple(diagnostics)
+    from cplc.semantics.instantiate import COMMAND_LINE
+
+    def placed(one: Diagnostic) -> Diagnostic:
+        if one.span.source.name != COMMAND_LINE:
+            return one
+        span = places.get(one.span.source.text.partition("=")[0])
+        return one if span is None else replace(one, span=span, fixes=())
+
+    return tuple(map(placed, diagnostics))
 
 
 def _text(name: str, most: int) -> str | Diagnostic:

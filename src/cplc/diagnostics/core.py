@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Final, Literal
 
 from cplc.control_characters import printable
@@ -116,21 +115,31 @@ class Rule:
 
 
 def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
-    """Return a hint with the closest known name, if one is close."""
+    """Return a hint with the closest known name, or the only one that it abbreviates or is an abbreviation of."""
+    from difflib import get_close_matches
+
     names = list(dict.fromkeys(known_names))
-    match get_close_matches(written, names, n=1, cutoff=0.6):
-        case [close]:
-            is_one_edit = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
-                name for name in names if _is_one_edit_apart(written, name)
-            ] == [close]
-            return (other_name(close, written, "certain" if is_one_edit and written.isidentifier() else "likely"),)
-        case _:
-            return ()
+    for close in get_close_matches(written, names, n=1, cutoff=0.6):
+        is_one_edit = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
+            name for name in names if _is_one_edit_apart(written, name)
+        ] == [close]
+        return (other_name(close, written, "certain" if is_one_edit and written.isidentifier() else "likely"),)
+    in_small_letters = {name.lower(): name for name in reversed(names)}
+    if close_in_small := get_close_matches(written.lower(), in_small_letters, n=1, cutoff=0.6):
+        return (other_name(in_small_letters[close_in_small[0]], written),)
+    alike = [name for name in names if _begins_alike(written, name)]
+    return (other_name(alike[0], written),) if len(alike) == 1 else ()
 
 
 def other_name(name: str, written: str | None = None, certainty: Certainty = "likely") -> Note:
     """Return the hint that another name was meant, with its replacement."""
     return Note(f"did you mean `{name}`?", None, "hint", (Replacement(name, certainty, written),))
+
+
+def _begins_alike(written: str, name: str) -> bool:
+    """Return whether one of the names abbreviates the other, as `Mer` does `Merchant`."""
+    shorter, longer = sorted((text.lower().rstrip("0123456789") for text in (written, name)), key=len)
+    return len(shorter) >= MIN_LENGTH_FOR_ONE_EDIT and longer.startswith(shorter)
 
 
 def _is_one_edit_apart(left: str, right: str) -> bool:

@@ -22,7 +22,7 @@ UNREADABLE_LOG = Rule("unreadable-log", "a log without any event of the protocol
 EMPTY_LOG = Rule("empty-log", "a log without records", severity="warning")
 
 # --- what is switched off
-BAD_SETTINGS = Rule("bad-settings", "settings that cannot be read or do not exist")
+BAD_SETTINGS = Rule("bad-settings", "settings that cannot be read, do not exist, or have a wrong value")
 BAD_MAPPING = Rule("bad-mapping", "a log mapping that cannot be read or uses unknown names")
 BAD_IGNORE = Rule("bad-ignore", "an attempt to switch off something other than a warning", severity="warning")
 UNNEEDED_IGNORE = Rule("unneeded-ignore", "a comment that switches off a warning that is not given", severity="warning")

@@ -23,7 +23,7 @@ ages have no such limit. Above k only their order on the channel is of use, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -34,11 +34,13 @@ from cplc.lowering.steps import StepBuilder, copy_variables
 from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
-from cplc.system.model import Step, Variable
+from cplc.system.model import BoundedMessage, Step, Variable
 
 
-def bounded(builder: StepBuilder, steps: tuple[Step, ...]) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
-    """Return the variables that count flights and ages, and the steps with the bounds of the model."""
+def bounded(
+    builder: StepBuilder, steps: tuple[Step, ...]
+) -> tuple[tuple[Variable, ...], tuple[Step, ...], tuple[BoundedMessage, ...]]:
+    """Return the variables that count flights and ages, the steps with the bounds of the model, and what is bounded."""
     return _Bounds(builder, steps).result()
 
 
@@ -76,13 +78,13 @@ class _Bounds:
     def _model(self) -> CheckedModel:
         return self.builder.model
 
-    def result(self) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
+    def result(self) -> tuple[tuple[Variable, ...], tuple[Step, ...], tuple[BoundedMessage, ...]]:
         variables = [Variable(name, domain, (0,), "flight", "Env", about) for about, name, domain in self._flights]
         for age in self._ages.values():
             if age.most:
                 name = age.message.name
                 variables.append(Variable(due_variable(name), tuple(range(age.most + 1)), (0,), "due", "Env", name))
-        return tuple(variables), tuple(map(self._bounded_step, self.steps))
+        return tuple(variables), tuple(map(self._bounded_step, self.steps)), tuple(self._sends_due)
 
     # --- flights
 
@@ -220,12 +222,13 @@ class _Bounds:
         return e.conj((age.due, e.substitute(age.due, updates)))
 
     @property
-    def _sends_due(self) -> Iterator[Expr]:
-        """Yield where a message must be sent before the next tick."""
+    def _sends_due(self) -> Iterator[BoundedMessage]:
+        """Yield each bounded message, with the condition that it must be sent before the next tick."""
         for age in self._ages.values():
             if age.bound is not None:
-                possible = e.disj(step.guard for step in self._sends(age.message.name))
-                yield e.conj((possible, age.overdue))
+                message = age.message
+                possible = e.disj(step.guard for step in self._sends(message.name))
+                yield BoundedMessage(message.name, message.sender, e.conj((possible, age.overdue)))
 
     def _sends(self, message: str) -> Iterator[Step]:
         return (step for step in self.steps if step.kind in ("send", "exchange") and step.event == message)
@@ -246,14 +249,17 @@ class _Bounds:
     def _bounded_step(self, step: Step) -> Step:
         updates = dict(step.updates)
         counters = (*self._flight_updates(step), *self._age_updates(step, updates))
-        guard = step.guard
+        unbounded = step.guard
+        waiting: tuple[Expr, ...] = ()
         if step.kind == "tick":
-            guard = e.conj((guard, *map(e.negate, self._before_the_next_tick)))
+            restarts = (step.guard for step in self.steps if step.kind == "restart")
+            unbounded = e.conj((step.guard, *map(e.negate, (*self._arrivals_due, *restarts))))
+            waiting = tuple(e.negate(message.overdue) for message in self._sends_due)
         elif step.kind in ("send", "exchange"):
-            guard = e.conj((guard, *map(e.negate, self._older_ones(step))))
-        return replace(step, guard=guard, updates=(*step.updates, *counters))
-
-    @property
-    def _before_the_next_tick(self) -> Iterable[Expr]:
-        restarts = (step.guard for step in self.steps if step.kind == "restart")
-        return (*self._arrivals_due, *self._sends_due, *restarts)
+            waiting = tuple(map(e.negate, self._older_ones(step)))
+        return replace(
+            step,
+            guard=e.conj((unbounded, *waiting)),
+            updates=(*step.updates, *counters),
+            unbounded=unbounded if waiting else None,
+        )

@@ -247,6 +247,7 @@ def restrict_declarations(
             if claim.variable in retained and _within(retained, claim.content, claim.on_course)
         ),
         hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= retained),
+        bounded=tuple(message for message in system.bounded if reads(message.overdue) <= retained),
     )
 
 

@@ -127,9 +127,11 @@ class TimedComponents(IndependentComponents):
 
     def _restricted(self, tick: Step, variables: frozenset[str]) -> Step:
         """Return the tick with the conjuncts of its guard and the updates over these components."""
+        unbounded = None if tick.unbounded is None else conjuncts(tick.unbounded)
         return replace(
             tick,
             guard=conj(one for one, read in self._guards if read <= variables),
+            unbounded=None if unbounded is None else conj(one for one in unbounded if reads(one) <= variables),
             updates=tuple(update for update in tick.updates if update[0] in variables),
             free=tuple(name for name in tick.free if name in variables),
         )

@@ -15,6 +15,7 @@ from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
+from cplc.semantics.name_hints import applied_name
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
@@ -294,6 +295,8 @@ class ExpressionChecker:
     def _atom(self, ref: ast.Ref, symbol: resolved.Indexed, instance: resolved.Instance, purpose: Purpose) -> Typed:
         if purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
             return self._not_here(ref.span, purpose)
+        if symbol in self.references.contested and not isinstance(symbol, resolved.MessageSymbol | resolved.FactSymbol):
+            return _WRONG
         match symbol:
             case resolved.MessageSymbol():
                 return resolved.Event("received", instance, ref.span), BOOL
@@ -332,6 +335,8 @@ class ExpressionChecker:
                 rules.UNSUPPORTED_OPERATOR, call.span, f"`{name}` is not supported in protocols", Note(_TRUST[name])
             )
             return _WRONG
+        if self._is_applied_name(call, scope):
+            return _WRONG
         macro = self._macro(name, scope, call.name.span)
         if macro is None:
             return _WRONG
@@ -363,6 +368,18 @@ class ExpressionChecker:
         if (edits[0].start, edits[0].end) != (0, len(text)):
             return False
         self._problems.add(edits[0].diagnostic(call.span))
+        return True
+
+    def _is_applied_name(self, call: ast.Call, scope: Scope) -> bool:
+        """Report a call of a message, fact, commitment or claim, with the form that denotes an instance of it."""
+        if scope.signature is None or self._macro(call.name.text, scope, None) is not None:
+            return False
+        meant = applied_name(call, scope.signature)
+        if meant is None:
+            return False
+        symbol, form = meant
+        message = f"`{symbol.name}` is {kind_of(symbol)}, not a macro"
+        self._error(rules.WRONG_KIND, call.span, message, suggestion(f"write `{form}`", form))
         return True
 
     def macro_alone(self, macro: resolved.MacroSymbol) -> bool:

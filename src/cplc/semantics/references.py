@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.diagnostics.core import Note, Replacement, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.records import dataclass
 from cplc.semantics import resolved, types
+from cplc.semantics.name_hints import Place, closest_name, owners_of_variable, predicate_form, variable_elsewhere
 from cplc.semantics.types import BOOL, INT, Enum, Role, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -134,6 +135,8 @@ class References:
         self._number = number
         self._macro_known = macro_known
         self.used: set[object] = set()
+        self.contested: set[resolved.Symbol] = set()
+        """Symbols whose names are declared again as another kind, so that uses of them are not reported."""
         self.places: dict[Span, Span] = {}
         """Occurrences of names, and the declarations that they refer to."""
 
@@ -141,7 +144,8 @@ class References:
         """Record the declaration of a name. For a name in a macro, the last use counts."""
         self.places[name] = declared
 
-    def find(self, ref: ast.Ref, scope: Scope) -> Entity:
+    def find(self, ref: ast.Ref, scope: Scope, place: Place = "condition") -> Entity:
+        """Return the entity of a name; of an unknown one, report the closest name that fits the place."""
         segments = [_Segment(s.name, tuple((index, scope) for index in s.indices)) for s in ref.segments]
         span = ref.span
         while isinstance(local := scope.locals.get(segments[0].name.text), Argument):
@@ -157,7 +161,7 @@ class References:
             given = [_Segment(s.name, tuple((index, scope) for index in s.indices)) for s in local.expr.segments]
             given[-1] = _Segment(given[-1].name, given[-1].indices + first.indices)
             segments = given + rest
-        return self._from(segments, scope, span)
+        return self._from(segments, scope, span, place)
 
     def family(self, ref: ast.Ref, scope: Scope) -> resolved.EveryInstance | None:
         """Return the family of messages that a name without indices denotes; None if it denotes something else."""
@@ -181,7 +185,7 @@ class References:
         self.used.add(owner[0] if owner else symbol)
         return resolved.EveryInstance(symbol, tuple(owner), ref.span)
 
-    def _from(self, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
+    def _from(self, segments: Sequence[_Segment], scope: Scope, span: Span, place: Place) -> Entity:
         head = segments[0]
         name = head.name.text
         local = scope.locals.get(name)
@@ -214,11 +218,17 @@ class References:
             return ValueOf(resolved.VariableOf(scope.actor[0], name, span), variable.declared.type)
         if name == "terminal" and len(segments) == 1 and not head.indices:
             return ValueOf(resolved.IsTerminal(span), BOOL)
-        self._unknown(head.name, scope)
+        self._unknown(head.name, scope, place, is_dotted=len(segments) > 1)
         return NOTHING
 
-    def _unknown(self, name: ast.Name, scope: Scope) -> None:
-        notes = did_you_mean(name.text, scope.names())
+    def _unknown(self, name: ast.Name, scope: Scope, place: Place, *, is_dotted: bool) -> None:
+        owners = [] if is_dotted else owners_of_variable(name.text, scope.signature)
+        if owners:
+            actor = None if scope.actor is None else scope.actor[1]
+            message, notes = variable_elsewhere(name.text, owners, actor, place)
+            self._error(rules.UNKNOWN_NAME, name.span, message, *notes)
+            return
+        notes = closest_name(name.text, place, scope.names(), scope.signature, is_dotted=is_dotted)
         if name.text == "Env":
             notes = (Note("`Env` is the environment, not a role"),)
         elif self._macro_known(name.text, scope):
@@ -282,10 +292,16 @@ class References:
                 self.refer(inner.span, next(p.name.span for p in symbol.node.parameters if p.name.text == inner.text))
                 return ValueOf(resolved.Payload(instance, inner.text, span), symbol.parameters[inner.text].type)
             notes = did_you_mean(inner.text, symbol.parameters)
-            self._error(rules.UNKNOWN_NAME, inner.span, f"`{symbol.name}` has no parameter `{inner.text}`", *notes)
+            message = f"`{symbol.name}` has no parameter `{inner.text}`"
         else:
+            notes = ()
             message = f"`{symbol.name}` is {kind_of(symbol)}; it has no `{inner.text}`"
-            self._error(rules.UNKNOWN_NAME, inner.span, message)
+        is_last = len(rest) == 2 and not rest[1].indices
+        if is_last and (form := predicate_form(symbol, span, inner.text)) is not None:
+            hint = Note(f"did you mean `{form}`?", None, "hint", (Replacement(form, "certain"),))
+            self._error(rules.WRONG_KIND, span, message, hint)
+        else:
+            self._error(rules.UNKNOWN_NAME, inner.span, message, *notes)
         return NOTHING
 
     def _completed(
@@ -377,7 +393,7 @@ class SymbolLookup:
         self._number = number
 
     def role(self, ref: ast.Ref, scope: Scope) -> resolved.RoleTree | None:
-        match self._references.find(ref, scope):
+        match self._references.find(ref, scope, "role"):
             case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
                 return role
             case resolved.AllOf(role=symbol):
@@ -387,9 +403,17 @@ class SymbolLookup:
                 self._wrong_kind(ref, other, "a role")
         return None
 
+    def is_role(self, ref: ast.Ref, scope: Scope) -> bool:
+        """Return whether the name begins with that of a role or of a loop's role, without reporting anything."""
+        name = ref.segments[0].name.text
+        symbol = scope.locals.get(name) or (None if scope.signature is None else scope.signature.symbols.get(name))
+        return isinstance(symbol, resolved.RoleSymbol) or (
+            isinstance(symbol, resolved.Binder) and isinstance(symbol.domain, resolved.FamilyDomain)
+        )
+
     def roles(self, ref: ast.Ref, scope: Scope) -> resolved.RoleTree | resolved.AllOf | None:
         """Return one role or a family of them."""
-        match self._references.find(ref, scope):
+        match self._references.find(ref, scope, "role"):
             case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
                 return role
             case resolved.AllOf() as family:
@@ -400,7 +424,7 @@ class SymbolLookup:
 
     def doer(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.RoleTree | None:
         """Return a message or a role, the operand of `does(…)` without a verb."""
-        match self._references.find(ref, scope):
+        match self._references.find(ref, scope, "message or role"):
             case resolved.Instance(resolved.MessageSymbol()) as message:
                 return message
             case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
@@ -424,7 +448,7 @@ class SymbolLookup:
         """Return the roles or messages that are assumed to make progress."""
         if every := self._references.family(ref, scope):
             return every
-        match self._references.find(ref, scope):
+        match self._references.find(ref, scope, "message or role"):
             case ValueOf(resolved.RoleAt() | resolved.LoopValue() as role, types.Role()):
                 return role
             case resolved.AllOf() | resolved.Instance(resolved.MessageSymbol()) as several:
@@ -434,7 +458,7 @@ class SymbolLookup:
                 return None
 
     def message(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        entity = self._references.find(ref, scope)
+        entity = self._references.find(ref, scope, "message")
         if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.MessageSymbol):
             return entity
         self._wrong_kind(ref, entity, "a message")
@@ -445,21 +469,21 @@ class SymbolLookup:
         return self._references.family(ref, scope) or self.message(ref, scope)
 
     def agent(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        entity = self._references.find(ref, scope)
+        entity = self._references.find(ref, scope, "agent")
         if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.AgentSymbol):
             return entity
         self._wrong_kind(ref, entity, "an agent")
         return None
 
     def commitment(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        entity = self._references.find(ref, scope)
+        entity = self._references.find(ref, scope, "commitment")
         if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.CommitmentSymbol):
             return entity
         self._wrong_kind(ref, entity, "a commitment")
         return None
 
     def claim(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
-        entity = self._references.find(ref, scope)
+        entity = self._references.find(ref, scope, "claim")
         if isinstance(entity, resolved.Instance) and isinstance(entity.symbol, resolved.ClaimSymbol):
             return entity
         self._wrong_kind(ref, entity, "a claim")
@@ -467,7 +491,7 @@ class SymbolLookup:
 
     def obligation(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | None:
         """Return a commitment or a claim."""
-        entity = self._references.find(ref, scope)
+        entity = self._references.find(ref, scope, "commitment or claim")
         if isinstance(entity, resolved.Instance) and isinstance(
             entity.symbol, resolved.CommitmentSymbol | resolved.ClaimSymbol
         ):
@@ -485,6 +509,8 @@ class SymbolLookup:
         ) | STANDINGS
         if word.text in states:
             return instance, states[word.text]
+        if instance.symbol in self._references.contested:
+            return None
         message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"
         notes = [Note(f"ask whether it is `{counterpart}`")] if (counterpart := _COUNTERPARTS.get(word.text)) else []
         self._error(rules.WRONG_KIND, word.span, message, *notes, Note("it can be " + ", ".join(states)))
@@ -493,7 +519,7 @@ class SymbolLookup:
     def domain(self, domain: ast.Domain, scope: Scope) -> resolved.FamilyDomain | resolved.NumberDomain | None:
         if isinstance(domain, ast.Range):
             return resolved.NumberDomain(self._number(domain.low, scope), self._number(domain.high, scope))
-        match self._references.find(domain, scope):
+        match self._references.find(domain, scope, "family"):
             case resolved.AllOf(role, _, owner, indices):
                 return resolved.FamilyDomain(role, owner, indices)
             case ValueOf(_, types.Role(role)):
@@ -503,7 +529,7 @@ class SymbolLookup:
         return None
 
     def assignable(self, ref: ast.Ref, scope: Scope) -> tuple[resolved.VariableOf, Type] | None:
-        match self._references.find(ref, scope):
+        match self._references.find(ref, scope, "variable"):
             case ValueOf(resolved.VariableOf() as variable, type_):
                 return variable, type_
             case other:
@@ -512,6 +538,8 @@ class SymbolLookup:
 
     def _wrong_kind(self, ref: ast.Ref, entity: Entity, expected: str) -> None:
         match entity:
+            case resolved.Instance(symbol) if symbol in self._references.contested:
+                return
             case resolved.Instance(symbol):
                 is_ = kind_of(symbol)
             case resolved.AllOf():

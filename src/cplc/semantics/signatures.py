@@ -15,7 +15,7 @@ from cplc.semantics import resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
-from cplc.semantics.references import Scope
+from cplc.semantics.references import Scope, kind_of
 from cplc.semantics.types import BOOL, INT, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
@@ -324,9 +324,21 @@ class SymbolCollector:
                 self._reserved(name, operators=True, states=True)
         earlier = signature.symbols.get(name.text) or signature.parameters.get(name.text)
         if earlier:
-            self._duplicate(name, earlier.span)
+            self._declared_again(name, earlier, symbol)
             return
         signature.symbols[name.text] = symbol
+
+    def _declared_again(
+        self, name: ast.Name, earlier: resolved.Symbol | resolved.ParameterSymbol, symbol: resolved.Symbol
+    ) -> None:
+        """Report a name that is declared twice; a use of one with two kinds may mean either, and is not reported."""
+        if isinstance(earlier, resolved.ParameterSymbol) or kind_of(earlier) == kind_of(symbol):
+            self._duplicate(name, earlier.span)
+            return
+        self._expression_checker.references.contested.add(earlier)
+        hint = Note("roles, messages, commitments, claims and facts share one name space: rename one of them")
+        message = f"`{name.text}` is {kind_of(earlier)} already"
+        self._problems.report(rules.DUPLICATE_NAME, name.span, message, hint, Note("declared here", earlier.span))
 
     def _reserved(self, name: ast.Name, *, operators: bool, states: bool = False) -> None:
         if name.text in LITERALS:

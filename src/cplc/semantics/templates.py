@@ -15,6 +15,7 @@ from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.model import Aspect
+from cplc.semantics.name_hints import successor_hint
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
@@ -87,7 +88,7 @@ class TemplateBuilder:
                 case ast.Check():
                     if not scope.chain:
                         with self._problems.local():
-                            checks = tuple(self._check(declaration))
+                            checks = tuple(self._check(declaration, scope))
                         yield from checks
                 case ast.Fairness():
                     yield resolved.Fairness(
@@ -166,6 +167,8 @@ class TemplateBuilder:
             if operation.target is not None:
                 names = self._expression_checker.names
                 joined = JOINED.get(operation.verb.text)
+                if joined == "to" and self._hands_over_to_role(operation, operation.target, subject, scope):
+                    continue
                 find = {"to": names.commitment, "with": names.claim}.get(joined or "", names.obligation)
                 target = find(operation.target, scope)
             if (
@@ -175,6 +178,22 @@ class TemplateBuilder:
                 and (operation.target is None or target is not None)
             ):
                 yield resolved.Operation(verb, subject, target, operation.retaining, operation.span)
+
+    def _hands_over_to_role(
+        self, operation: ast.Operation, target: ast.Ref, subject: resolved.Instance | None, scope: Scope
+    ) -> bool:
+        """Report a commitment that is handed over to a role instead of a commitment of that role."""
+        symbol = None if subject is None else subject.symbol
+        if not isinstance(symbol, resolved.CommitmentSymbol) or scope.signature is None:
+            return False
+        names = self._expression_checker.names
+        if not names.is_role(target, scope):
+            return False
+        done = "delegated" if operation.verb.text == "delegate" else "assigned"
+        message = f"`{symbol.name}` is {done} to a commitment, and `{target.span.text}` is a role"
+        notes, fixes = successor_hint(symbol, operation, target, scope.signature)
+        self._problems.report(rules.WRONG_KIND, target.span, message, *notes, fixes=fixes)
+        return True
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
         """Return the verb if it is an operation on the subject, or if the subject is unknown."""
@@ -377,18 +396,20 @@ class TemplateBuilder:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming: list[resolved.Assumed] = []
-        for assumed in node.assuming:
-            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
-            if assumed.subject.span.text == "all":
-                assuming.append(resolved.Assumed(None, within, assumed.span))
-            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
-                assuming.append(resolved.Assumed(subject, within, assumed.span))
+        assuming = tuple(self._assumed(node.assuming, scope))
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
-            yield resolved.Property(node, tuple(assuming), formula)
+            yield resolved.Property(node, assuming, formula)
 
-    def _check(self, node: ast.Check) -> Iterator[resolved.Check]:
+    def _assumed(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
+        for assumed in nodes:
+            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            if assumed.subject.span.text == "all":
+                yield resolved.Assumed(None, within, assumed.span)
+            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
+                yield resolved.Assumed(subject, within, assumed.span)
+
+    def _check(self, node: ast.Check, scope: Scope) -> Iterator[resolved.Check]:
         for item in node.checks:
             name = item.name
             if name.text == NO_USUAL_CHECKS and not item.is_off:
@@ -406,7 +427,7 @@ class TemplateBuilder:
                 message = f"`{name.text}` is both asked and switched off"
                 self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, Note("the other is here", other))
             self._checks.setdefault((name.text, item.is_off), name.span)
-        yield resolved.Check(node)
+        yield resolved.Check(node, tuple(self._assumed(node.assuming, scope)))
 
 
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)

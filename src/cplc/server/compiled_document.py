@@ -21,7 +21,7 @@ from cplc.semantics.symbol_index import Declared, Index
 from cplc.server.lexical_tokens import Tokens
 from cplc.server.open_imports import Buffers, Stamp, recording, stamp
 from cplc.server.positions import Text, Units
-from cplc.settings import settings_paths
+from cplc.settings import FileOptions, settings_for, settings_paths
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
@@ -146,7 +146,9 @@ def compiled(document: Document, buffers: Buffers, given: Given | None = None) -
     path = Path(document.path) if document.path else None
     reads = _settings(path)
     load = recording(document.path, buffers, reads)
-    compilation = CplCompilation(document.source, path, _values(document.source, given or {}), load=load)
+    own = settings_for(path.parent).options_of(path, lambda: _last_protocol(document.source)) if path else FileOptions()
+    parameters = {**own.parameters, **_values(document.source, given or {})}
+    compilation = CplCompilation(document.source, path, parameters, own.channels, load=load)
     _ = compilation.diagnostics, compilation.index.declared
     return Compiled(document, compilation, reads, given or {})
 
@@ -160,8 +162,12 @@ def _values(source: Source, given: Given) -> Mapping[str, str]:
     """Return the values for the last protocol, which is the one to be instantiated."""
     if not any(protocol in source.text for protocol in given):
         return {}
+    return given.get(_last_protocol(source) or "", {})
+
+
+def _last_protocol(source: Source) -> str | None:
     protocols = parse(source)[0].protocols
-    return given.get(protocols[-1].name.text, {}) if protocols else {}
+    return protocols[-1].name.text if protocols else None
 
 
 @dataclass(frozen=True)

@@ -109,8 +109,33 @@ class JobSubjects:
     subjects: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class JobFailure:
+    """The reason why a job cannot be run."""
+
+    reason: str
+
+
 JobOutput = JobSubjects | tuple[str, tuple[ResultRow, ...]]
 """Either all subjects, or the rows of one of them."""
+
+
+def prepare() -> None:
+    """Import the modules that every job needs, before the first fork."""
+    import cplc.compilation.participants
+    import cplc.engines.symbolic.engine
+    import cplc.mutation.coverage
+    import cplc.simulation.random_walk  # noqa: F401
+
+    assert CplCompilation(Source("nothing", "protocol Nothing { role A }")).diagnostics is not None
+
+
+def job_outputs(job: Job) -> Iterator[JobOutput | JobFailure]:
+    """Yield the outputs of a job, the task of a worker process."""
+    try:
+        yield from run_job(job)
+    except JobError as problem:
+        yield JobFailure(str(problem))
 
 
 def run_job(job: Job) -> Iterator[JobOutput]:

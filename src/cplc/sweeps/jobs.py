@@ -88,15 +88,6 @@ class ResultRow:
 
 
 @dataclass(frozen=True)
-class JobLimits:
-    """Limits of a single job."""
-
-    seconds: float | None = None
-    memory: int | None = None
-    """In bytes."""
-
-
-@dataclass(frozen=True)
 class JobResult:
     """A job with all its rows."""
 

@@ -39,6 +39,9 @@ SIGNS: Final = {
 OPERATORS: Final = {"&&": "&", "||": "|", "==": "=", "=>": "->", "[]": "G", "<>": "F"}
 """Operators of other languages that consist of signs of this language."""
 
+ARROWS: Final = {"-->": "->", "==>": "->"}
+"""Arrows between roles, as diagrams draw them."""
+
 WORDS: Final = {"and": "&", "or": "|", "not": "!", "implies": "->", "iff": "<->"}
 
 _QUANTIFIERS: Final = {"∀": ("A", "forall"), "∃": ("E", "exists")}
@@ -67,6 +70,12 @@ _COMMITMENT: Final = re.compile(
     r"\s*(?P<debtor>[^,()]+?)\s*,\s*(?P<creditor>[^,()]+?)\s*,",
     re.ASCII,
 )
+_ROLE: Final = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
+_MESSAGE: Final = re.compile(
+    r"message\s+(?P<name>[A-Za-z_]\w*\s*(?:\([^()]*\)\s*)?)(?::|from\b)\s*"
+    rf"(?P<sender>{_ROLE})(?:->|to\b)\s*(?P<receiver>{_ROLE})",
+    re.ASCII,
+)
 _HAND_OVER: Final = re.compile(r"\b(delegate|assign)\s+([A-Za-z_]\w*)\s+to\s+([A-Za-z_]\w*)(?![\w\[.])", re.ASCII)
 
 
@@ -89,7 +98,8 @@ def reported(span: Span, translated: str, *, is_certain: bool = True) -> Diagnos
     """Report other notation with its translation, which is an automatic fix only if it is certain."""
     written = " ".join(span.text.split())
     shown = written if len(written) <= 60 else f"{written[:57]}…"
-    note = suggestion(f"write `{translated.strip()}`", translated, certainty="certain")
+    advice = "an arrow is `->`" if written in ARROWS else f"write `{translated.strip()}`"
+    note = suggestion(advice, translated, certainty="certain")
     if not is_certain:
         note = Note(f"`{translated.strip()}` is the nearest: no message here hands it over to that role")
     return OTHER_NOTATION.at(span, f"`{shown}` is the notation of another language", note)
@@ -103,11 +113,13 @@ def sign(text: str, start: int) -> tuple[int, str] | None:
         if is_path and after is not None and after[1] in _SIGNS_OF_TIME:
             return start + 1, choices[0]
         return start + 1, _spaced(text, start, 1, choices[0] if is_path else choices[1])
-    for length in (2, 1):
+    for length in (3, 2, 1):
         written = text[start : start + length]
         if written in ("[]", "<>"):
             return _temporal_or_comparison(text, start, written)
-        if (instead := SIGNS.get(written) or OPERATORS.get(written)) is not None and len(written) == length:
+        if (instead := SIGNS.get(written) or OPERATORS.get(written) or ARROWS.get(written)) is not None and len(
+            written
+        ) == length:
             return start + length, _spaced(text, start, length, instead)
     return None
 
@@ -144,6 +156,15 @@ def translations(
     `Delegate(i, k, c)` and `Delegate(i, c, k)` it says which is the commitment, and to which other one it is delegated.
     """
     return tuple(_Translator(text, context, words=words, file=file).translations())
+
+
+def declared_message(text: str) -> Translation | None:
+    """Return the translation of `message m : A -> B`, where the name of a message stands before its roles."""
+    match = _MESSAGE.match(text)
+    if match is None:
+        return None
+    name, sender, receiver = (match[part].strip() for part in ("name", "sender", "receiver"))
+    return Translation(match.start(), match.start() + len(match[0].rstrip()), f"{sender} -> {receiver} : {name}")
 
 
 def applied(text: str, edits: Iterable[Translation]) -> str:

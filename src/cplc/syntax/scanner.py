@@ -37,7 +37,7 @@ _NOTABLE: Final = re.compile(
   | (?P<open_comment> /\*[\s\S]* )
   | (?P<string> "(?:[^"\\\n]|\\[^\n])*" )
   | (?P<open_string> "[^\n]* )
-  | (?P<sign> /\\ | \\/ | && | \|\| | == | => | \[\] | (?<!<)<>(?!>) )
+  | (?P<sign> --> | ==> | /\\ | \\/ | && | \|\| | == | => | \[\] | (?<!<)<>(?!>) )
   | (?P<bracket> [()\[\]{}] )
   | (?P<number> \d{19,} )
   | (?P<blank> \f | \A\ufeff )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from cplc.diagnostics.core import Diagnostic, Note, other_name
+from cplc.diagnostics.core import Diagnostic, Note, other_name, suggestion
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.words import AGENT_ITEMS, CONTINUATIONS, FORMS, RESERVED
 from cplc.records import dataclass
@@ -27,6 +27,17 @@ _NEXT: Final = {
     **dict.fromkeys(("check", "use", "analyze", "value"), "`,` or the next declaration"),
 }
 """Tokens that may follow a declaration that could be complete."""
+
+_CONDITION: Final = re.compile(
+    r"\b(after|unless|if|fact|fairness|goal)\b(?!.*\b(?:after|unless|if|means|set|on|resets)\b)", re.DOTALL
+)
+_JOINED: Final = {
+    "unless": ("join conditions with `|`: any of them forbids it", " |"),
+    **dict.fromkeys(
+        ("after", "if", "fact", "fairness", "goal"), ("join conditions with `&` (all of them) or `|` (one)", " &", " |")
+    ),
+}
+"""Advice where a comma stands between conditions, for the word before them, and what to write."""
 
 _UNSAID: Final = frozenset({"", "Comment"})
 """Expectations of Arpeggio that are no terminals: negative lookahead, which has no text, and comments."""
@@ -73,11 +84,22 @@ class Rejection:
         end = min(start + max(len(token), 1), len(scan.text))
         before = last_token(self.text[: self.offset])
         expected = self._expected_text(keyword) + (f" after `{before}`" if before else "")
+        line_end = self._line_end(scan.text, start) if before and not self.meant(keyword) else None
+        if line_end is not None:
+            message = f"Expected {expected}, found the end of the line"
+            return SYNTAX.at(Span(scan.source, line_end, line_end), message, *self._notes(keyword, ""))
         message = f"Expected {expected}, found {text_or(token, 'the end of the file')}"
         return SYNTAX.at(Span(scan.source, start, max(start, end)), message, *self._notes(keyword, token))
 
+    def _line_end(self, text: str, start: int) -> int | None:
+        """Return the end of the line that lacks something; None if it is complete, or the token is in it."""
+        if self.between_declarations:
+            return None
+        end = len(text[:start].rstrip())
+        return end if "\n" in text[end:start] else None
+
     def _expected_text(self, keyword: str) -> str:
-        if not keyword and not self.offset:
+        if not self.offset and (self.between_declarations or not keyword):
             return "a declaration"
         if self.between_declarations:
             return _NEXT.get(keyword, "the next declaration")
@@ -97,9 +119,11 @@ class Rejection:
 
     def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
         notes = advice(self.text, self.offset) if self.token else ()
+        if token == "," and self.between_declarations and (clause := _CONDITION.search(self.text, 0, self.offset)):
+            notes += (suggestion(*_JOINED[clause.group(1)]),)
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a reserved word: choose another name"),)
-        elif self.token and (meant := self.meant(keyword)):
+        elif token and (meant := self.meant(keyword)):
             notes += (other_name(meant),)
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)

@@ -125,6 +125,25 @@ def _formula(draw: st.DrawFn, plan: Plan) -> str:
 
 
 @st.composite
+def _strategic_formula(draw: st.DrawFn, plan: Plan) -> str:
+    """Draw what a group can bring about, at once or whenever something is the case."""
+    messages = [name for message in plan.messages for name in instances(message)]
+    subjects = [name for commitment in plan.commitments for name in instances(commitment)]
+    conditions = [*messages, *(f"!{m}" for m in messages)]
+    conditions += [f"{state}({c})" for c in subjects for state in ("fulfilled", "!violated", "active", "!expired")]
+    if not plan.sync:
+        conditions += [f"!inflight({m})" for m in messages]
+    p, q, r = (draw(st.sampled_from(conditions)) for _ in range(3))
+    group = ", ".join(draw(st.lists(st.sampled_from(plan.singles), min_size=1, max_size=2, unique=True)))
+    goal = draw(
+        st.sampled_from([f"F {p}", f"F {p}", f"F ({p} & {q})", f"G {p}", f"G ({p} | {q})", f"({q} U {p})", f"X {p}"])
+    )
+    can = f"<<{group}>> {goal}"
+    inner = f"<<{group}>> F ({p} | <<{group}>> G {q})"
+    return draw(st.sampled_from([can, can, f"AG ({r} -> {can})", f"EF {can}", f"EF !{can}", inner]))
+
+
+@st.composite
 def _assumptions(draw: st.DrawFn, plan: Plan) -> tuple[str, ...]:
     """Draw who is assumed to act, mostly within so many ticks; what is bounded comes first."""
     messages = [name for message in plan.messages for name in instances(message)]
@@ -194,14 +213,15 @@ def divided_protocols(draw: st.DrawFn, property_count: int = 3) -> TimedSample:
 
 
 @st.composite
-def timed_protocols(draw: st.DrawFn, property_count: int = 3, *, contended_only: bool = False) -> TimedSample:
+def timed_protocols(
+    draw: st.DrawFn, property_count: int = 3, *, contended_only: bool = False, strategic: bool = False
+) -> TimedSample:
     """Draw a protocol with bounds and properties ``p0``, ``p1``, …."""
-    return _with_time(
-        draw, draw(contended_plans() if contended_only or draw(st.booleans()) else plans()), property_count
-    )
+    plan = draw(contended_plans() if contended_only or draw(st.booleans()) else plans())
+    return _with_time(draw, plan, property_count, strategic=strategic)
 
 
-def _with_time(draw: st.DrawFn, plan: Plan, property_count: int) -> TimedSample:
+def _with_time(draw: st.DrawFn, plan: Plan, property_count: int, *, strategic: bool = False) -> TimedSample:
     """Draw what bounds the time of this protocol, and its properties."""
     delays: list[tuple[str, str, int]] = []
     if not plan.sync and not one_in(draw, 3):
@@ -210,7 +230,8 @@ def _with_time(draw: st.DrawFn, plan: Plan, property_count: int) -> TimedSample:
         else:
             one, other = draw(st.permutations(plan.singles))[:2]
             delays.append((one, other, draw(st.integers(0, LONGEST))))
-    drawn = [draw(_formula(plan)) for _ in range(property_count)]
+    formula = _strategic_formula if strategic else _formula
+    drawn = [draw(formula(plan)) for _ in range(property_count)]
     assumed = [draw(_assumptions(plan)) for _ in range(property_count)]
     tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
     return TimedSample(text_of(plan, tail), tuple(delays), tuple(assumed), tuple(drawn))

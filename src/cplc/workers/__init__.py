@@ -1,0 +1,1 @@
+"""Worker processes: tasks that run in parallel on this machine, each isolated from the others."""
