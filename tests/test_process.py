@@ -194,16 +194,6 @@ def test_an_unexpected_exception_is_a_bug_of_ours(tmp_path: Path) -> None:
         assert ("Traceback" in done.stderr) is shown
 
 
-def test_nothing_heavy_is_imported_for_the_version() -> None:
-    code = "import sys; from cplc.cli.main import run; run(['--version']); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=_environment(), capture_output=True, text=True, timeout=60, check=True
-    )
-    loaded = set(done.stdout.split())
-    assert "click" in loaded
-    assert loaded & {"textx", "lark", "oxidd", "dd", "jinja2", "cplc.compilation"} == set()
-
-
 def test_the_package_alone_imports_nothing() -> None:
     code = "import sys; import cplc; print(*[name for name in sys.modules if name.startswith('cplc')])"
     done = subprocess.run(

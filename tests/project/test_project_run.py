@@ -195,7 +195,7 @@ def test_command_line_takes_precedence_over_the_settings(tmp_path: Path, output:
     (tmp_path / "cplc.toml").write_text(
         '[verify]\nformat = "concise"\nengine = "explicit"\n[[overrides]]\nparameters = { n = 2 }\n', encoding="utf-8"
     )
-    assert output("verify", "a.cpl")[1].startswith("a.cpl:6: holds possible: EF (m[1] & m[2])")
+    assert output("verify", "a.cpl")[1].endswith("sound: nothing to check, since there are no operations\n")
     assert output("verify", "a.cpl", "--format", "text")[1].endswith("a.cpl (n=2): 5 as expected\n")
     assert output("verify", "a.cpl", "--format", "text", "-D", "n=1")[1].endswith("a.cpl: 5 as expected\n")
     for options, engine in (["--engine", "symbolic"], "symbolic"), ([], "explicit"):
@@ -242,18 +242,26 @@ def test_cached_reports_are_those_of_new_runs(tmp_path: Path, output: Output, mo
             patched.setattr("cplc.cli.project_run.run_tasks", _unexpected)
             second = verified(form)
         assert (second[0], second[2]) == (first[0], first[2])
-        shown = second[1].replace('"cached": true', '"cached": false').replace("  (cached)", "").replace(", cached", "")
-        assert shown == first[1].replace("  (cached)", "").replace('"cached": true', '"cached": false').replace(
-            ", cached", ""
-        ), form
+        assert _unmarked(second[1]) == _unmarked(first[1]), form
     assert "(cached)" in verified("text")[1]
     (tmp_path / "p" / "part.cpl").write_text("cpl 2\ndefine other(x) = x\n", encoding="utf-8")
-    assert "possible: EF m[1]" in verified("text")[1]
+    assert "p/a.cpl: 5 as expected" in verified("text")[1]
     assert verified("text")[1].count("(cached)") == 10
     (tmp_path / "cplc.toml").write_text(
         "[[overrides]]\nparameters = { n = 2 }\nfiles = ['p/a.cpl']\n", encoding="utf-8"
     )
-    assert "possible: EF (m[1] & m[2])" in verified("text")[1]
+    assert "p/a.cpl (n=2): 5 as expected" in verified("text")[1]
+
+
+def _unmarked(text: str) -> list[str]:
+    """Return the words of a report without the marks of cached results, which change how lines are broken."""
+    return (
+        text.replace('"cached": true', '"cached": false')
+        .replace("(cached)", "")
+        .replace(", cached", "")
+        .replace(":", "")
+        .split()
+    )
 
 
 def _unexpected(tasks: Any, *_: object, **__: object) -> Any:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.sweeps.job_grid import RangeError, decimal, points, size, values
+from cplc.language.decimals import decimal
+from cplc.sweeps.job_grid import RangeError, points, size, values
 
 
 @pytest.mark.parametrize(

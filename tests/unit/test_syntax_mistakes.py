@@ -12,8 +12,9 @@ from tests.fuzz.budget import processor_time
 
 from cplc.compilation import CplCompilation
 from cplc.source import Source
-from cplc.syntax import ast, parser
+from cplc.syntax import ast, recovery
 from cplc.syntax.parser import parse
+from cplc.syntax.textx_parser import read
 
 
 def _said(text: str) -> list[str]:
@@ -135,16 +136,15 @@ def test_recovery_ends_whatever_is_repeated(text: str) -> None:
 
 
 def test_declaration_of_many_misspelt_words_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    model = parser._model
+    texts: list[str] = []
 
     def counting(text: str, nesting: int) -> Any:
-        read.append(text)
-        return model(text, nesting)
+        texts.append(text)
+        return read(text, nesting)
 
-    monkeypatch.setattr(parser, "_model", counting)
+    monkeypatch.setattr(recovery, "read", counting)
     _inside("A -> B : m ) " + "aftr x unles y maens create c " * 100)
-    assert 2 < len(read) <= 30
+    assert 2 < len(texts) <= 30
 
 
 def test_correction_replaces_a_word_by_another_and_goes_on_behind_it() -> None:

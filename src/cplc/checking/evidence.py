@@ -14,7 +14,6 @@ from cplc.checking.path_search import Invariant, NextStep, PathQuery, ProductRun
 from cplc.checking.replay import EvidenceError, needs_fair_continuation, some_fair_run
 from cplc.checking.rounds import actions_between, led_here, none_leads
 from cplc.checking.shortest_paths import EngineRunSearch
-from cplc.checking.strategy_tables import strategy_evidence
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.engines.interface import Engine, S
 from cplc.logic import formulas as f
@@ -244,6 +243,8 @@ class _Explainer(Generic[S]):
                 candidates = self.engine.intersection(alike, self._refuting(operand))
                 return self._pair_of_states(formula, holds, state, candidates, (operand, False), ())
             case f.Enforces() if holds:
+                from cplc.checking.strategy_tables import strategy_evidence
+
                 return strategy_evidence(self.engine, formula, state, self.assuming)
             case f.Adjacent() if holds:
                 return self._round_before(formula, state) if formula.back else self._one_round(formula, state)

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import assert_never
 
 from cplc.checking.rounds import agree, led_here, none_leads
-from cplc.checking.strategy_play import strategy_problems
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -195,6 +194,8 @@ class _Replay:
                 else:
                     yield "no single run is evidence for a universal value"
             case f.Enforces():
+                from cplc.checking.strategy_play import strategy_problems
+
                 yield from strategy_problems(self.system, evidence, self.assuming)
             case f.Adjacent(back=True) if evidence.holds:
                 yield from self._pair_of_states(evidence)

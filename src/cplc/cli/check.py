@@ -14,9 +14,16 @@ from cplc.cli.command_run import run_to_completion
 from cplc.cli.exit_codes import EXPLAINED, Exit, combined_exit, exit_code
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, diagnostics_of, files_in, loaded_protocol
-from cplc.cli.options import ModelOptions, colour_option, files, reading_options, report_format_option, strict_option
+from cplc.cli.options import (
+    ModelOptions,
+    colour_option,
+    files,
+    reading_options,
+    report_format_option,
+    strict_option,
+    watch_option,
+)
 from cplc.cli.output import AnyFormat, Colour, report_bug, write_document
-from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -67,6 +74,8 @@ def command(
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` cannot be combined with other files")
     if watch:
+        from cplc.cli.watch import run_and_watch
+
         return run_and_watch(lambda: files_in(paths or ["."], *ENDINGS))
     named = files_in(paths or ["."], *ENDINGS)
     if not named:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,8 @@ from cplc.cli import output
 from cplc.runtime.file_access import open_regular
 
 if TYPE_CHECKING:
+    import hashlib
+
     from cplc.compilation import Compilation
 
 FILES_READ = "CPLC_FILES_READ"
@@ -27,7 +27,7 @@ _CHUNK = 2**20
 
 def digest(path: str) -> str | None:
     """Return the present digest of a regular file."""
-    sha256 = hashlib.sha256()
+    sha256 = _sha256()
     try:
         with os.fdopen(open_regular(path), "rb") as stream:
             sha256.update(stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
@@ -60,7 +60,16 @@ def input_description(compilation: Compilation) -> dict[str, object]:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    sha256 = _sha256()
+    sha256.update(text.encode("utf-8", "surrogatepass"))
+    return sha256.hexdigest()
+
+
+def _sha256() -> hashlib._Hash:
+    """Return a new digest; the library is imported on use, for the start-up time."""
+    import hashlib
+
+    return hashlib.sha256()
 
 
 def report_files_read(compilation: Compilation) -> None:
@@ -70,12 +79,16 @@ def report_files_read(compilation: Compilation) -> None:
         capture.reads |= input_digests(compilation)
     place = os.environ.get(FILES_READ)
     if place:
+        import json
+
         digests = dict(files_read(place)) | input_digests(compilation)
         output.write_file(Path(place), json.dumps(digests))
 
 
 def files_read(place: str) -> Iterator[tuple[str, str | None]]:
     """Yield the recorded files and digests; none before the first record."""
+    import json
+
     try:
         document = json.loads(Path(place).read_text(encoding="utf-8"))
     except (OSError, ValueError):

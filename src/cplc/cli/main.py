@@ -163,6 +163,7 @@ def main() -> None:
         from cplc.cli.signals import outlast_the_interpreter
 
         outlast_the_interpreter()
+    gc.freeze()  # or the interpreter would look for cycles among all objects before it ends
     sys.exit(code)
 
 

@@ -11,13 +11,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from cplc.cli.limits import Limits
 from cplc.cli.output import WHOLE, be_quiet
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from cplc.source import Span
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -107,6 +108,8 @@ def names(text: str) -> tuple[str, ...]:
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete file names in the shell."""
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -254,4 +257,7 @@ def detail_option(function: Command) -> Callable[..., Any]:
     )(command)
 
 
+watch_option = click.option(
+    "--watch", is_flag=True, help="Run again whenever the file or one of its imports changes, until Ctrl-C."
+)
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as unexpected: exit code 1.")

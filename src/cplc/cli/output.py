@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +21,10 @@ from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
 from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
+    from cplc.report.layout import Layout
+    from cplc.report.layout import Part as ResultPart
     from cplc.report.outcome import Outcome
-    from cplc.report.text import Part as ResultPart
+    from cplc.source import Span
 
 
 Colour = Literal["auto", "always", "never"]
@@ -38,6 +37,8 @@ FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
 _ESCAPE = f"<{os.urandom(8).hex()}>"
 """Random placeholder of the escape character until the text is written, so that input cannot forge colours."""
+_PROGRAMS_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
+_FIRST_VTE_WITH_LINKS = "5000"
 _GLANCE = 0.2
 """Minimum interval between updates of the progress line."""
 
@@ -86,7 +87,7 @@ def write(text: str, *, err: bool = False) -> None:
 
 def write_exactly(text: str) -> None:
     """Write a text for another program unchanged; on a terminal, without control characters."""
-    _emit(_shown(text) if _is_terminal(err=False) else text, err=False)
+    _emit(_shown(text) if is_terminal(err=False) else text, err=False)
 
 
 def _emit(text: str, *, err: bool) -> None:
@@ -116,16 +117,12 @@ def style_for(colour: Colour, *, err: bool = False) -> Style:
 
 def has_colour(colour: Colour, *, err: bool = False) -> bool:
     if colour == "auto":
-        return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and _is_terminal(err=err)
+        return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and is_terminal(err=err)
     return colour == "always"
 
 
-def is_terminal() -> bool:
-    """Return whether standard output is a terminal."""
-    return _is_terminal(err=False)
-
-
-def _is_terminal(*, err: bool) -> bool:
+def is_terminal(*, err: bool = False) -> bool:
+    """Return whether standard output, or standard error, is a terminal."""
     if _capture:
         return _capture[-1].terminals[err]
     stream: IO[str] | None = sys.stderr if err else sys.stdout
@@ -166,6 +163,40 @@ def result_colours(text: str, part: ResultPart) -> str:
 def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
     """Return the style of results on standard output."""
     return result_colours if has_colour(colour) else lambda text, _: text
+
+
+def layout_for(colour: Colour) -> Layout:
+    """Return the layout of results on standard output: the width of the terminal, colours, and links if it has them."""
+    from shutil import get_terminal_size
+
+    from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, no_link
+
+    width = min(max(get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
+    return Layout(result_style(colour), width, _link if _shows_links(colour) else no_link)
+
+
+def _shows_links(colour: Colour) -> bool:
+    """Return whether standard output is a terminal known to show links (OSC 8), or `FORCE_HYPERLINK` says so."""
+    if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
+        return forced != "0"
+    if not has_colour(colour) or not is_terminal():
+        return False
+    environment = os.environ
+    return (
+        environment.get("TERM_PROGRAM", "") in _PROGRAMS_WITH_LINKS
+        or environment.get("TERM", "") in ("xterm-kitty", "alacritty", "foot", "xterm-ghostty")
+        or any(environment.get(name) for name in ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM"))
+        or environment.get("VTE_VERSION", "").rjust(4, "0") >= _FIRST_VTE_WITH_LINKS
+    )
+
+
+def _link(text: str, span: Span) -> str:
+    """Return the text as a link to its place."""
+    path = Path(span.source.name)
+    if not path.is_file():
+        return text
+    target = f"{path.absolute().as_uri()}#{span.position[0]}"
+    return f"{_ESCAPE}]8;;{target}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\"
 
 
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
@@ -229,6 +260,8 @@ def write_files(texts: Mapping[Path, str | bytes]) -> None:
 
 def make_temporary(path: Path) -> tuple[int, str]:
     """Return an open temporary file in the folder of this one; create the folder."""
+    import tempfile
+
     if _is_stream(path):
         return tempfile.mkstemp(prefix="cplc-")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -247,8 +280,10 @@ def _is_stream(path: Path) -> bool:
 def put(temporary: Path, path: Path) -> None:
     """Rename a temporary file to its path, with the permissions of the old file."""
     if _is_stream(path):
+        from shutil import copyfileobj
+
         with temporary.open("rb") as ready, open(os.open(path, os.O_WRONLY), "wb") as stream:
-            shutil.copyfileobj(ready, stream)
+            copyfileobj(ready, stream)
         temporary.unlink()
         return
     temporary.chmod(_mode(path))
@@ -295,11 +330,13 @@ class Progress:
     def show(self) -> None:
         now = time.monotonic()
         seconds = int(now - self._began)
-        if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not _is_terminal(err=True):
+        if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not is_terminal(err=True):
             return
         self._last = now
+        from shutil import get_terminal_size
+
         after = f" … {seconds} s"
-        line = f"{self._doing()[: max(10, shutil.get_terminal_size().columns - len(after) - 1)]}{after}"
+        line = f"{self._doing()[: max(10, get_terminal_size().columns - len(after) - 1)]}{after}"
         if line != self._shown:
             _emit(f"\r\x1b[2K{_shown(line)}", err=True)
             self._shown = line
@@ -369,7 +406,9 @@ _REPORT_TO: Final = "Please report it with the command, the file and the output 
 def report_bug(error: Exception, file: str | None = None) -> None:
     """Print the exception, with the file if there are several; `CPLC_DEBUG` adds the traceback."""
     if os.environ.get("CPLC_DEBUG"):
-        write("".join(traceback.format_exception(error)), err=True)
+        from traceback import format_exception
+
+        write("".join(format_exception(error)), err=True)
     detail = str(error).splitlines()
     where = f"{file}: " if file else ""
     write(f"{where}cplc {__version__}: this is a bug in cplc: {type(error).__name__}", err=True)

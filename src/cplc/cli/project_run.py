@@ -123,7 +123,7 @@ class ProjectRun:
 
     def _requests(self, files: Sequence[str]) -> Iterator[FileRequest]:
         """Yield a request for the last protocol of each file, or the given one, and for those the settings name."""
-        out, err = (output.has_colour(self.values.get("colour", "auto"), err=err) for err in (False, True))
+        out, err = output.is_terminal(), output.is_terminal(err=True)
         for file in files:
             for protocol in self._protocols(file):
                 options = replace(self.options, protocol=protocol)

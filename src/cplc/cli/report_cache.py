@@ -18,6 +18,11 @@ from cplc.records import dataclass
 from cplc.runtime.file_access import project_root
 
 _FORMAT: Final = 1
+_TERMINAL_VARIABLES: Final = (
+    "COLUMNS", "DOMTERM", "FORCE_HYPERLINK", "KONSOLE_VERSION", "NO_COLOR", "TERM", "TERM_PROGRAM", "VTE_VERSION",
+    "WT_SESSION",
+)  # fmt: skip
+"""Environment variables on which the layout depends."""
 _NO_INPUTS: Final = frozenset({"limits", "cache"})
 """Options that change no complete report."""
 
@@ -75,9 +80,11 @@ def _key(request: FileRequest) -> str | None:
     values = {name: repr(value) for name, value in sorted(request.values.items()) if name not in _NO_INPUTS}
     options = request.options
     terminals = [request.is_terminal, request.is_error_terminal]
+    environment = [os.environ.get(name) for name in _TERMINAL_VARIABLES]
+    places = [str(project_root(Path(request.file).parent)), os.getcwd()]
     description = [
         _FORMAT, request.command, request.file, options.protocol, dict(options.parameters), options.channels,
-        values, terminals, os.environ.get("COLUMNS"), str(project_root(Path(request.file).parent)), os.getcwd(),
+        values, terminals, environment, places,
     ]  # fmt: skip
     try:
         document = json.dumps([program_fingerprint(), "report", description], sort_keys=True)

@@ -24,12 +24,12 @@ from cplc.cli.options import (
     names,
     report_format_option,
     strict_option,
+    watch_option,
 )
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.result_cache import ResultStore, cache_option, is_enabled, shared_store, verify_cached
 from cplc.cli.start_time import began
 from cplc.cli.verify_report import VerifyReport
-from cplc.cli.watch import run_and_watch, watch_option
 from cplc.compilation.verification import Questions, Verification
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -175,9 +175,11 @@ def command(
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     saved = checkpointing_for(checkpoint, every, limits)
     if watch:
+        from cplc.cli.watch import run_and_watch
+
         return run_and_watch(lambda: [file])
     verification = Verification()
-    run = CommandRun(form, colour, limits)
+    run = CommandRun(form, colour, limits, shows_warnings=True)
     report = VerifyReport(run, verification, file, options, detail, strict, asks_formula=formula is not None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | str | Result]:

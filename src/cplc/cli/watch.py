@@ -38,10 +38,6 @@ _MAX_SETTLE_SECONDS = 2.0
 
 _Stamp = tuple[int, int, int, int] | None
 
-watch_option = click.option(
-    "--watch", is_flag=True, help="Run again whenever the file or one of its imports changes, until Ctrl-C."
-)
-
 
 def run_and_watch(named: Callable[[], Sequence[str]]) -> Exit:
     """Run this command without ``--watch`` now and after each change, until it is interrupted.

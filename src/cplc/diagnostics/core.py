@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Final, Literal
 
 from cplc.control_characters import printable
@@ -117,6 +116,8 @@ class Rule:
 
 def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
     """Return a hint with the closest known name, or the only one that it abbreviates or is an abbreviation of."""
+    from difflib import get_close_matches
+
     names = list(dict.fromkeys(known_names))
     for close in get_close_matches(written, names, n=1, cutoff=0.6):
         is_one_edit = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.records import dataclass
 from cplc.semantics import resolved
-from cplc.semantics.data_independence import UniformityCheck
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose
 from cplc.semantics.imports import Load, load_program
@@ -30,6 +29,9 @@ from cplc.semantics.templates import TemplateBuilder
 from cplc.semantics.terms import Term
 from cplc.source import Source, Span
 from cplc.syntax import ast
+
+if TYPE_CHECKING:
+    from cplc.semantics.data_independence import UniformityCheck
 
 Channels = Literal["sync", "async"]
 
@@ -54,6 +56,8 @@ class Analysis:
         """Return the uniformity check for the families whose size is this parameter; None without a model."""
         if self._instances is None:
             return None
+        from cplc.semantics.data_independence import UniformityCheck
+
         return UniformityCheck(self._instances.protocol_instance.template, parameter, self._instances.templates)
 
     def resolve_assumptions(

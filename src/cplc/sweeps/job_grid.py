@@ -11,6 +11,7 @@ from typing import Final
 
 from cplc.compilation import UnknownQuestion, load
 from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.language.decimals import decimal
 from cplc.records import dataclass
 from cplc.sweeps.job_runner import BeliefError, JobError, believing, checked_job, compile_job, protocol_of, with_imports
 from cplc.sweeps.jobs import Assignments, Job, SourceText, SweepOptions, chunk_seed, chunks
@@ -169,19 +170,6 @@ def _values_of_part(part: str) -> Iterator[str]:
         raise RangeError(f"`{part.strip()}` has more than {MAX_POINTS:,} values")
     for at in range(count):
         yield decimal(first + at * step)
-
-
-def decimal(number: Fraction) -> str:
-    """Return the number as a decimal, or as a fraction if it has no finite decimal."""
-    if number.denominator == 1:
-        return str(number.numerator)
-    places, power = 0, 1
-    while power % number.denominator and places < 40:
-        places, power = places + 1, power * 10
-    if power % number.denominator:
-        return str(number)
-    digits = f"{abs(number.numerator) * (power // number.denominator):0{places + 1}d}"
-    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def points(ranges: Mapping[str, Sequence[str]]) -> Iterator[Assignments]:

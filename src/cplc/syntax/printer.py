@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Final
 
+from cplc.language.decimals import decimal
 from cplc.language.words import PREFIXES, UNTILS
 from cplc.syntax import ast
 
@@ -227,9 +227,9 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), f"define {name.text}({names}) = {formula(body)}"]
         case ast.Property(doc=doc):
             return [*_doc(doc), _property(tree)]
-        case ast.Check(checks):
+        case ast.Check(checks, assuming):
             items = (f"{'-' if item.is_off else ''}{item.name.text}{_expect(item.expect)}" for item in checks)
-            return [f"check {', '.join(items)}"]
+            return [f"check {', '.join(items)}{_assuming(assuming)}"]
         case ast.Fairness(condition):
             return [f"fairness {formula(condition)}"]
         case ast.Message(doc=doc):
@@ -270,16 +270,6 @@ def _event(tree: ast.Event) -> str:
     return f"{reference(tree.message)}{payload} {decimal(tree.low.value)}{high}"
 
 
-def decimal(value: Fraction) -> str:
-    """Return a number that was written as a decimal."""
-    digits = 0
-    while (scaled := abs(value) * 10**digits).denominator != 1:
-        digits += 1
-    text = str(scaled.numerator).rjust(digits + 1, "0")
-    shown = f"{text[: len(text) - digits]}.{text[len(text) - digits :]}" if digits else text
-    return f"-{shown}" if value < 0 else shown
-
-
 def _role(tree: ast.Role) -> list[str]:
     head = f"role {tree.name.text}" + (f"[{formula(tree.size)}]" if tree.size is not None else "")
     if not tree.variables:
@@ -304,9 +294,11 @@ def _property(tree: ast.Property) -> str:
     head = f"property {tree.name.text}"
     if tree.title is not None:
         head += f" {_quoted(tree.title)}"
-    if tree.assuming:
-        head += f" assuming {', '.join(map(_assumed, tree.assuming))}"
-    return f"{head}: {formula(tree.formula)}{_expect(tree.expect)}"
+    return f"{head}{_assuming(tree.assuming)}: {formula(tree.formula)}{_expect(tree.expect)}"
+
+
+def _assuming(assumed: tuple[ast.Assumed, ...]) -> str:
+    return f" assuming {', '.join(map(_assumed, assumed))}" if assumed else ""
 
 
 def _assumed(tree: ast.Assumed) -> str:

@@ -1,4 +1,4 @@
-"""Error recovery: the boundaries of declarations in a rejected text, which are then parsed one by one.
+"""Error recovery: a rejected text is cut into its declarations, which are then parsed one by one.
 
 Reserved words begin declarations, and so does `A -> B :`; brackets need not match. On a text that the grammar
 accepts, reading the pieces one by one gives the same tree as reading the whole.
@@ -7,8 +7,9 @@ accepts, reading the pieces one by one gives the same tree as reading the whole.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, other_name
@@ -16,7 +17,12 @@ from cplc.diagnostics.rules import SYNTAX
 from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Source, Span
-from cplc.syntax.scanner import MAX_PROBLEMS
+from cplc.syntax import ast
+from cplc.syntax.other_notation import Context, applied, declared_message, translations
+from cplc.syntax.scanner import MAX_PROBLEMS, Scan
+from cplc.syntax.syntax_error_messages import Rejection, correction
+from cplc.syntax.textx_conversion import Conversion, Excerpt, Item, agent_items, declarations
+from cplc.syntax.textx_parser import accepted, read
 from cplc.syntax.token_text import closest_word, text_or
 from cplc.syntax.tokens import Token, code_tokens
 
@@ -28,6 +34,9 @@ _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "with", "(", "["}) | CLAUSES
 """Words after which a word in the same line is meant as a name."""
+_NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
+MAX_CORRECTIONS: Final = 20
+"""Misspelt words corrected in one declaration, which is parsed again after each."""
 
 
 @dataclass
@@ -228,3 +237,111 @@ def _close(layout: _Layout, token: Token) -> None:
         layout.report(token.start, token.end, f"`{token.text}` closes nothing")
         if layout.current:
             layout.current.excused = True
+
+
+class Recovery:
+    """Parses the declarations of a rejected text one by one."""
+
+    def __init__(self, scanned: Scan, problems: list[Diagnostic]) -> None:
+        self.scanned = scanned
+        self.problems = problems
+        self.lexical = [problem.span.start for problem in problems]
+        self.in_agent = False
+
+    def items(self) -> tuple[Item, ...]:
+        declarations, problems = pieces(self.scanned.source, self.scanned.text, cut=self.scanned.cut)
+        self.problems.extend(problems)
+        return self._read(declarations)
+
+    def _read(self, declarations: list[Piece]) -> tuple[Item, ...]:
+        items: list[Item] = []
+        for piece in declarations:
+            if len(self.problems) > MAX_PROBLEMS:
+                break
+            items.extend(self._leaf(piece) if piece.body is None else self._block(piece, piece.body))
+        return tuple(items)
+
+    def _leaf(self, piece: Piece) -> tuple[Item, ...]:
+        text = self.scanned.text[piece.start : piece.end].rstrip()
+        return self._declarations(piece, text)
+
+    def _block(self, piece: Piece, body: list[Piece]) -> tuple[Item, ...]:
+        """Parse a block. With an unreadable head, a protocol keeps its name, and the body of a loop is dropped."""
+        head = self._declarations(piece, self.scanned.text[piece.start : piece.head_end] + "}")
+        outside, self.in_agent = self.in_agent, self.in_agent or piece.keyword == "agent"
+        inside = self._read(body)
+        self.in_agent = outside
+        span = Span(self.scanned.source, piece.start, piece.end)
+        match head:
+            case (ast.Protocol() as protocol,):
+                return (replace(protocol, declarations=declarations(inside, self.problems), span=span),)
+            case (ast.For() as loop,):
+                return (replace(loop, body=declarations(inside, self.problems), span=span),)
+            case (ast.Agent() as agent,):
+                return (replace(agent, body=agent_items(inside, self.problems), span=span),)
+            case (ast.Each() as each,):
+                return (replace(each, body=agent_items(inside, self.problems), span=span),)
+            case _ if piece.keyword == "agent" or self.in_agent:
+                return ()
+            case _ if name := _NAMED.match(self.scanned.text, piece.start):
+                here = ast.Name(name.group(1), span=Span(self.scanned.source, *name.span(1)))
+                return (ast.Protocol(here, (), None, False, declarations(inside, self.problems), span=span),)
+            case _:
+                return inside
+
+    def _declarations(self, piece: Piece, text: str) -> tuple[Item, ...]:
+        """Parse one declaration, or the head of a block with an empty body; misspelt words are corrected."""
+        excerpt = Excerpt(text, ((0, piece.start),))
+        if piece.written and text[: piece.written] != piece.keyword:
+            excerpt = excerpt.replaced(0, piece.written, piece.keyword)
+        excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
+        corrected = corrections = 0  # no word before the offset `corrected` is corrected again
+        remaining = len(text) + 1
+        if accepted(excerpt.text, self.scanned.nesting) is None:
+            excerpt = self._translated(excerpt, piece.keyword)
+        while isinstance(result := read(excerpt.text, self.scanned.nesting), Rejection):
+            if not excused:
+                at = excerpt.original(result.offset)
+                self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
+            may_correct = result.offset >= corrected and corrections < MAX_CORRECTIONS
+            repaired = correction(result, piece.keyword) if may_correct else None
+            if repaired is not None:
+                start, _, word = repaired
+                excerpt, corrected, corrections = excerpt.replaced(*repaired), start + len(word), corrections + 1
+            elif result.between_declarations and 0 < result.offset < len(excerpt.text):
+                # What was complete before stays; what follows is given up.
+                excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
+            else:
+                return ()
+            # Variant of this loop: a correction moves `corrected` on, anything else shortens the text.
+            before, remaining = remaining, len(excerpt.text) - corrected
+            if remaining >= before or len(self.problems) > MAX_PROBLEMS:
+                return ()
+        conversion = Conversion(self.scanned, excerpt, in_agent=self.in_agent)
+        items = conversion.items(result)
+        if not excused:
+            self.problems.extend(conversion.problems)
+        return items
+
+    def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
+        """Return the declaration translated from other notation, if that makes it readable, and report the notation."""
+        declared = declared_message(excerpt.text) if keyword == "message" else None
+        if declared is not None:
+            place = excerpt.original(declared.start), excerpt.original(declared.end)
+            self.problems.append(declared.diagnostic(Span(self.scanned.source, *place)))
+            excerpt = excerpt.replaced(declared.start, declared.end, declared.text)
+        contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
+        edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
+        if not edits or accepted(applied(excerpt.text, edits), self.scanned.nesting) is None:
+            return excerpt
+        places = [(excerpt.original(edit.start), excerpt.original(edit.end)) for edit in edits]
+        self.problems.extend(
+            edit.diagnostic(Span(self.scanned.source, *place)) for edit, place in zip(edits, places, strict=True)
+        )
+        for edit in reversed(edits):
+            excerpt = excerpt.replaced(edit.start, edit.end, edit.text)
+        return excerpt
+
+    def _marked(self, start: int, end: int) -> bool:
+        """Return whether something between two offsets has been reported before parsing."""
+        return bisect_left(self.lexical, start) < bisect_left(self.lexical, end)

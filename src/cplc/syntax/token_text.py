@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from cplc.diagnostics.core import Note
@@ -73,6 +72,8 @@ def text_or(text: str, otherwise: str) -> str:
 
 def closest_word(word: str, words: Iterable[str]) -> str | None:
     """Return the closest known word within the allowed edit distance: one edit in a short word."""
+    from difflib import get_close_matches
+
     close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.6 if len(word) < 5 else 0.7)
     return close[0] if close else None
 

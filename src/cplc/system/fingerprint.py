@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from hashlib import sha256
 
 from cplc.source import Span
 from cplc.system.model import System
@@ -18,12 +17,15 @@ class _Digests:
     """Digests of values, memoised because expressions share subexpressions."""
 
     def __init__(self) -> None:
+        from hashlib import sha256  # the library is loaded where a system is saved only
+
+        self._sha256 = sha256
         self._cache: dict[int, bytes] = {}
 
     def of(self, value: object) -> bytes:
         digest = self._cache.get(id(value))
         if digest is None:
-            digest = sha256(self._encoded(value)).digest()
+            digest = self._sha256(self._encoded(value)).digest()
             if is_dataclass(value) or isinstance(value, tuple):  # their parts stay alive, so that identities are stable
                 self._cache[id(value)] = digest
         return digest

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from cplc.automata.path_automaton import automaton
-from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena, arena
 from cplc.engines.explicit.path_formulas import FairnessConstraints, Product, links
-from cplc.engines.games.fixpoints import Solution
-from cplc.engines.games.strategy_solver import solution
 from cplc.engines.interface import Engine
 from cplc.logic import expressions as expr
 from cplc.logic import formulas as f
@@ -29,8 +27,11 @@ from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
 from cplc.statespace.packing import MemoTable
 from cplc.statespace.state_graph import StateGraph, explore
-from cplc.statespace.synchronous import SynchronousRelation, agreeing
 from cplc.system.model import State, System
+
+if TYPE_CHECKING:
+    from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
+    from cplc.engines.games.fixpoints import Solution
 
 States = bytes
 _WIDE = 16
@@ -402,13 +403,41 @@ class ExplicitEngine(Engine[States]):
         return cached
 
     def _solution(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[States]:
+        played = self.as_played_by(formula.group)
+        if not isinstance(played, ExplicitEngine) or played is self:
+            return self._played(formula, assuming, self._considered)
+        result = played._played(formula, assuming, self.embedded(self.reachable, played))
+        return replace(result, winning_region=bytes([result.winning_region[n] for n in self._numbers_in(played)]))
+
+    def _played(self, formula: f.Enforces, assuming: frozenset[str], counting: States) -> Solution[States]:
+        from cplc.engines.games.strategy_solver import solution
+
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
-        return solution(self._arena, self.system, formula, assuming, lambda: self._considered, satisfying)
+        return solution(self._arena, self.system, formula, assuming, counting, satisfying)
+
+    def _without_bounds_of(self, members: frozenset[str]) -> ExplicitEngine:
+        engine = ExplicitEngine(self.system.played_by(members), self.limit)
+        engine.free_members = members
+        return engine
+
+    def embedded(self, states: States, into: Engine[States]) -> States:
+        if not isinstance(into, ExplicitEngine) or into is self:
+            return states
+        embedded = bytearray(into.size)
+        for is_member, number in zip(states, self._numbers_in(into), strict=True):
+            embedded[number] = is_member
+        return bytes(embedded)
+
+    def _numbers_in(self, other: ExplicitEngine) -> Iterable[int]:
+        """Return the number of each state in an engine of a system with the same variables."""
+        return map(other._graph.number.__getitem__, self._graph.states)
 
     @cached_property
     def _arena(self) -> ExplicitArena | ExplicitRoundArena:
+        from cplc.engines.explicit.arena import arena
+
         return arena(self, self._graph, self.limit)
 
     # --- knowledge and commitments
@@ -436,6 +465,8 @@ class ExplicitEngine(Engine[States]):
 
     def _adjacent(self, formula: f.Adjacent, goal: States) -> States:
         """Return the states with a successor (``back``: a predecessor) in the goal by a round of the formula's kind."""
+        from cplc.statespace.synchronous import SynchronousRelation, agreeing
+
         graph, relation, choice = self._graph, self._graph.relation, formula.choice
         assert isinstance(relation, SynchronousRelation), "adjacency by a round requires a synchronous system"
         agree = agreeing(graph.packing, formula.same)

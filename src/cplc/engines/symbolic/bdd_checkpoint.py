@@ -11,7 +11,6 @@ import struct
 import sys
 from array import array
 from collections.abc import Container, Iterator
-from hashlib import sha256
 
 from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
 from cplc.engines.symbolic.encoding import Encoding
@@ -82,6 +81,8 @@ class ReachabilityCheckpoint:
 
 def _name(encoding: Encoding) -> str:
     """Return a name that is equal for runs with interchangeable diagrams."""
+    from hashlib import sha256
+
     levels = repr(sorted(encoding.bits.items())).encode()
     return f"diagrams {sys.byteorder} {fingerprint(encoding.system)} {sha256(levels).hexdigest()}"
 

@@ -33,7 +33,6 @@ from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.fairness import Demand, FairRuns
 from cplc.engines.symbolic.reachability import ChainedFixpoints
-from cplc.engines.symbolic.tableau import Tableau
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.logic.nnf import conjunction, conjuncts, disjuncts, to_nnf, until
@@ -294,6 +293,8 @@ class ExistsPath:
     # --- what is left
 
     def _by_tableau(self, parts: Parts) -> Node:
+        from cplc.engines.symbolic.tableau import Tableau
+
         tableau = Tableau(
             self._encoding,
             self._fixpoints,

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from cplc.engines.games.fixpoints import JointAction
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding, Unchanged
 from cplc.engines.symbolic.transitions import Transition
@@ -29,6 +29,9 @@ from cplc.logic.expressions import FALSE, Const, Equal, Expr, Read, children, di
 from cplc.records import dataclass
 from cplc.system.model import System
 from cplc.system.synchronous import Change, Player
+
+if TYPE_CHECKING:
+    from cplc.engines.games.fixpoints import JointAction
 
 MAX_CLUSTER_NODES = 20_000
 """Maximum number of nodes of a cluster."""

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import field
-from statistics import median
 
 from cplc.engines.symbolic.encoding import Encoding
 from cplc.engines.symbolic.reachability import ChainedFixpoints
@@ -83,7 +83,7 @@ def variable_orders(system: System) -> tuple[Order, ...]:
     ranked: dict[Layout, tuple[int, int]] = {}
     tried: list[Counter[Edge]] = []
     for touched in readings:
-        most = median(map(len, touched)) if touched else 0
+        most = _median(map(len, touched)) if touched else 0
         fresh: dict[Layout, int] = {}
         for factor in _MAX_WIDTH_FACTORS:
             near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
@@ -178,11 +178,17 @@ def _merged(size: int, groups: Iterable[Sequence[int]]) -> list[Block]:
     return [tuple(members) for members in classes.values()]
 
 
+def _median(numbers: Iterable[int]) -> float:
+    ordered = sorted(numbers)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
 def _hubs(edges: Iterable[Edge], variables: int) -> frozenset[int]:
     degree = Counter(index for edge in edges for index in edge)
     if not degree:
         return frozenset()
-    limit = 4 * median(degree.values()) + 4
+    limit = 4 * _median(degree.values()) + 4
     return frozenset(index for index in range(variables) if degree[index] > limit)
 
 
@@ -367,6 +373,20 @@ def represented(system: System, order: Order, options: Options, budget: int | No
             order, encoding, transitions, ChainedFixpoints(encoding, transitions, order.part, parts, options.budget)
         )
     raise encoding.diagrams.exhausted()
+
+
+def with_changed_steps(original: Representation, system: System, options: Options) -> Representation:
+    """Return a system with the same variables under the same order, on the same diagrams."""
+    encoding = copy(original.encoding)
+    encoding.system = system
+    before = original.encoding.system.steps
+    transitions = tuple(
+        transition if step is old else _built(encoding, step, options.variants, None)
+        for step, old, transition in zip(system.steps, before, original.transitions, strict=True)
+    )
+    order, parts = original.order, components(original.encoding.system)
+    fixpoints = ChainedFixpoints(encoding, transitions, order.part, parts, options.budget)
+    return Representation(order, encoding, transitions, fixpoints)
 
 
 def _steps(

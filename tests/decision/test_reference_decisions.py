@@ -1,0 +1,248 @@
+"""The judge of decisions: known values, closed forms, and what must hold of every game."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, event, given
+from tests.reference.decisions import ASPECTS, Game, NotAGame, Outcome, TooManyPlans, co_operation
+from tests.reference.logic import holds
+from tests.reference.semantics import Reference
+from tests.support.generators.decision_games import NAME, ROLE, Draft, Sending, decision_games
+from tests.support.oracles.games import TooManyStrategies
+from tests.support.protocol_analysis import checked
+from tests.support.random_examples import examples
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def _shipped(name: str, agent: str, keep_going: Collection[str] = (), *, full: bool = False, **sizes: int) -> Game:
+    text = (EXAMPLES / f"{name}.cpl").read_text()
+    model = checked(text, {key: str(value) for key, value in sizes.items()})
+    return Game(model, agent, keep_going, full_observation=full, limit=20_000)
+
+
+def _game(body: str, agent: str, keep_going: Collection[str] = ()) -> Game:
+    """Return the game of the participant `Pia` that plays `Ann`, in a protocol with Bob and Cyd."""
+    roles = "role Ann\n  role Bob\n  role Cyd"
+    text = f"cpl 2\nprotocol Game sync {{\n  {roles}\n{body}\n  agent Pia plays Ann {{\n{agent}\n  }}\n}}\n"
+    return Game(checked(text), NAME, keep_going)
+
+
+def _fractions(*texts: str) -> Outcome:
+    one, two, three, four = map(Fraction, texts)
+    return one, two, three, four
+
+
+COIN = """
+  Bob -> {watcher} : heads
+  Bob -> {watcher} : tails
+  choice heads | tails
+  Ann -> Cyd : callHeads {after}
+  Ann -> Cyd : callTails {after}
+  choice callHeads | callTails
+"""
+GUESS = """
+    goal heads & callHeads | tails & callTails
+    believes Bob: heads 0.5 | tails 0.5
+"""
+
+
+def test_unseen_fair_coin_is_guessed_in_half_of_all_cases() -> None:
+    game = _game(COIN.format(watcher="Cyd", after=""), GUESS)
+    assert game.alone()[1] == Fraction(1, 2)
+    assert game.staying_away.figures[1] == 0
+    assert game.verdict([("achievement", ">=", Fraction(1, 2))]) == "take part"
+    assert game.verdict([("achievement", ">", Fraction(1, 2))]) == "stay away"
+
+
+def test_seen_coin_is_called_with_certainty() -> None:
+    game = _game(COIN.format(watcher="Ann", after="after heads | tails"), GUESS)
+    assert game.alone()[1] == 1
+
+
+def test_unseen_coin_under_full_observation_is_an_upper_bound() -> None:
+    text = COIN.format(watcher="Cyd", after="")
+    game = _game(text, GUESS)
+    observing = Game(game.model, NAME, full_observation=True)
+    assert observing.composed_front(("achievement",)) == {(Fraction(1),)}
+
+
+@pytest.mark.parametrize("keep_going", [(), ("Provider[1]",), ("Provider[1]", "Buyer[1]")])
+def test_seller_of_the_paper(keep_going: Collection[str]) -> None:
+    alice = _shipped("ecommerce", "Alice", keep_going, copies=1)
+    assert alice.alone() == _fractions("0.846415", "0.846415", "0.9", "3.7139625")
+    assert alice.staying_away.figures == _fractions("1", "0", "0", "0")
+
+
+def test_bob_depends_on_his_provider() -> None:
+    assert _shipped("ecommerce", "Bob", copies=1).alone()[1:] == _fractions("1", "0", "0", "0")[1:]
+    assert _shipped("ecommerce", "Bob", ["Provider[1]"], copies=1).alone()[1] == Fraction("0.91")
+    text = (EXAMPLES / "ecommerce.cpl").read_text()
+    requirements = [("achievement", ">", Fraction("0.9"))]
+    assert co_operation(checked(text, {"copies": "1"}), "Bob", requirements) == [("Provider[1]",)]
+
+
+def test_sam_sells_only_to_buyers_who_take_part() -> None:
+    aspects = ("conformance", "achievement")
+    assert _shipped("marketplace", "Sam", full=True).composed_front(aspects) == {(Fraction(1), Fraction(0))}
+    buyers = [f"Buyer[{number}]" for number in (1, 2, 3)]
+    together = _shipped("marketplace", "Sam", buyers, full=True).composed_front(aspects)
+    assert together == {(Fraction(1), Fraction("0.648"))}
+
+
+def test_plan_for_all_thresholds_is_one_plan() -> None:
+    game = _game(
+        """
+  commitment goods = C(Ann, Bob, true, deliver)
+  Bob -> Ann : pay
+  Ann -> Bob : promise   after pay   means create goods
+  Ann -> Bob : deliver   after promise
+  Ann -> Cyd : keep      after promise
+  choice deliver | keep
+""",
+        "    goal keep\n    value keep: +5\n    believes Bob: pay 1",
+    )
+    assert game.alone() == _fractions("1", "1", "1", "5")
+    assert game.front(ASPECTS) == {_fractions("1", "0", "0", "0"), _fractions("0", "1", "1", "5")}
+    requirements = [("achievement", ">", Fraction(0)), ("conformance", ">", Fraction(0))]
+    assert game.verdict(requirements) == "stay away"
+    assert game.verdict(requirements[:1]) == "take part"
+    assert game.verdict(requirements[1:]) == "indifferent"
+
+
+def test_nothing_is_guaranteed_of_a_role_about_which_nothing_is_believed() -> None:
+    body = "  Ann -> Bob : offer\n  Bob -> Ann : pay after offer\n"
+    assert _game(body, "    goal pay").alone()[1] == 0
+    assert _game(body, "    goal pay", ["Bob"]).alone()[1] == 1
+    with_a_greeting = body + "  Bob -> Cyd : hello\n"
+    assert _game(with_a_greeting, "    goal pay", ["Bob"]).alone()[1] == 1
+
+
+def test_walking_away_ends_a_losing_deal() -> None:
+    body = """
+  Bob -> Ann : offer
+  Ann -> Bob : order   after offer
+  Ann -> Bob : pay     after order
+"""
+    game = _game(body, "    value pay: -5\n    believes Bob: offer 1")
+    assert game.alone()[3] == 0
+    assert game.staying_away.figures[3] == 0
+
+
+def test_beliefs_survive_hidden_steps() -> None:
+    body = """
+  Ann -> Bob : ask
+  Bob -> Cyd : enquire   after ask
+  Cyd -> Bob : report    after enquire
+  Bob -> Ann : yes       after report
+  Bob -> Ann : no        after report
+  choice yes | no
+"""
+    agent = "    goal yes\n    believes Bob when ask: yes 0.7 | no 0.3"
+    assert _game(body, agent).alone()[1] == Fraction("0.7")
+
+
+def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
+    body = """
+  Ann -> Bob : ask
+  Bob -> Ann : yes   after ask
+  Bob -> Ann : no    after ask & yes
+  choice yes | no
+"""
+    agent = "    goal yes\n    believes Bob when ask: yes 0.7 | no 0.3"
+    assert _game(body, agent).alone()[1] == 0
+
+
+# --- every game
+
+
+def _judge(draft: Draft, **options: bool) -> Game:
+    """Return the judge's game, if the protocol is one and not too large."""
+    try:
+        return Game(checked(draft.text()), NAME, limit=400, plans=60, **options)  # type: ignore[arg-type]
+    except (TooManyPlans, NotAGame):
+        assume(False)
+        raise
+
+
+def _alone(game: Game) -> Outcome:
+    try:
+        return game.alone()
+    except TooManyPlans:
+        assume(False)
+        raise
+
+
+@examples(40)
+@given(decision_games())
+def test_some_move_is_possible_or_the_run_may_end(draft: Draft) -> None:
+    game = _judge(draft)
+    _alone(game)
+    assert game.stuck == 0
+
+
+@examples(40)
+@given(decision_games())
+def test_renaming_changes_no_figure(draft: Draft) -> None:
+    game = _judge(draft)
+    figures = _alone(game)
+    again = checked(draft.renamed())
+    assert Game(again, again.participants[0].name).alone() == figures
+
+
+@examples(40)
+@given(decision_games())
+def test_message_of_others_that_touches_nothing_changes_no_figure(draft: Draft) -> None:
+    game = _judge(draft)
+    receiver = "Cyd" if "Cyd" in draft.roles else ROLE
+    more = replace(draft, messages=(*draft.messages, Sending("u0", "Bob", receiver)))
+    assert _alone(_judge(more)) == _alone(game)
+
+
+@examples(40)
+@given(decision_games())
+def test_role_that_touches_nothing_changes_no_figure(draft: Draft) -> None:
+    game = _judge(draft)
+    messages = (*draft.messages, Sending("u0", "Zed", "Bob"), Sending("u1", "Bob", "Zed", "u0"))
+    more = replace(draft, roles=(*draft.roles, "Zed"), messages=messages)
+    assert _alone(_judge(more)) == _alone(game)
+
+
+@examples(40)
+@given(decision_games())
+def test_more_freedom_of_the_participant_never_lowers(draft: Draft) -> None:
+    game = _judge(draft)
+    more = replace(draft, messages=(*draft.messages, Sending("a9", ROLE, "Bob")), goals=draft.goals)
+    assert all(map(Fraction.__ge__, _alone(_judge(more)), _alone(game)))
+
+
+@examples(40)
+@given(decision_games())
+def test_full_observation_is_never_worse(draft: Draft) -> None:
+    game = _judge(draft)
+    seeing = _judge(draft, full_observation=True)
+    for position, aspect in enumerate(ASPECTS):
+        (best,) = seeing.composed_front((aspect,))
+        assert best[0] >= _alone(game)[position]
+
+
+@examples(60)
+@given(decision_games(chance=False, values=False))
+def test_goal_is_certain_where_the_participant_can_enforce_it(draft: Draft) -> None:
+    """A uniform strategy is a plan. The converse needs the order of what came, which local states do not tell."""
+    goal = draft.goals[0].replace("!", "")
+    assume("violated" not in goal)
+    draft = replace(draft, goals=(goal,), decisions=(), extra=(f"property enforced: <<{ROLE}>> F ({goal})",))
+    game = _judge(draft)
+    with suppress(TooManyPlans, TooManyStrategies):
+        best = max(plan.figures[1] for plan in [*game.plans, game.staying_away])
+        reference = Reference(game.model)
+        is_enforced = holds(reference, reference.explore(2_000), game.model.properties[0].formula, uniform=True)
+        event(f"enforced: {is_enforced}, certain: {best == 1}")
+        assert best == 1 or not is_enforced

@@ -1,0 +1,618 @@
+"""Reference semantics of decisions: the value of every plan of a participant, in exact fractions.
+
+The game is played on the concrete states of the reference interpreter. The *participant* chooses its own sends; chance
+draws the outcomes of its beliefs; everything else is decided by the *world*, which sees all and minimises each figure
+by itself. A *plan* is deterministic: for each sequence of local states (perfect recall, stuttering removed) it waits,
+or insists on one send. All plans of a small acyclic game are enumerated.
+
+* **Insisting.** The world may take steps before a send that the plan insists on, but no run ends where it can be sent.
+* **Justice.** No run ends while something can be received, while a drawn outcome is still to come, or, with roles
+  that keep going, while such a role can send something that no drawn belief is about. Everything else may stay silent.
+* **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
+  at the first state from which unseen steps lead to each outcome. From then on the world takes no step after which
+  no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false.
+* **Taking part.** A plan takes part if it insists on a send on some run that it allows; if it never can, all plans do.
+
+With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
+enumeration: sets of vectors are united at own choices, and their componentwise minimum is taken at the world's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from typing import Literal, NamedTuple
+
+from tests.reference.semantics import Reference
+from tests.reference.states import Move, State, View, World
+from tests.reference.terms import calculate, compare, mentioned
+
+from cplc.semantics import terms as t
+from cplc.semantics.model import Belief, CheckedModel, Event, Message
+from cplc.semantics.terms import Term, Value
+
+UNDRAWN, DONE, SILENT = -1, -2, -3
+"""The outcome of a belief that is not drawn, came, or is that nothing comes; otherwise the position of its event."""
+
+ASPECTS = ("conformance", "achievement", "benefit", "value")
+"""The figures in the order of an `Outcome`: three probabilities, and the expected value."""
+
+Outcome = tuple[Fraction, Fraction, Fraction, Fraction]
+Draws = tuple[int, ...]
+Action = tuple[str, tuple[Value, ...]]
+"""An own send: its message and payload."""
+Requirement = tuple[str, str, Fraction]
+"""A threshold: aspect, relation, value."""
+Verdict = Literal["take part", "indifferent", "stay away"]
+
+
+class TooManyPlans(Exception):
+    """There are more positions or plans than were allowed for."""
+
+
+class NotAGame(Exception):
+    """The protocol is outside the games that are judged here: rounds, ticks, or a value that leaves its domain."""
+
+
+class Node(NamedTuple):
+    """A state with the outcomes drawn and the value so far."""
+
+    state: State
+    draws: Draws
+    value: Fraction
+
+
+Distribution = tuple[tuple[Fraction, int], ...]
+"""Probabilities of positions."""
+
+
+@dataclass
+class Position:
+    """A node with what the participant has seen so far."""
+
+    history: int
+    node: Node
+    options: list[Distribution] = field(default_factory=list)
+    """Every step of the world."""
+    actions: dict[Action, list[Distribution]] = field(default_factory=dict)
+    """Own sends; without a distribution where the channel is full."""
+    may_end: bool = False
+    """True if the world may end the run here where the plan insists on nothing that can be sent."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan with its guaranteed figures."""
+
+    sends: Mapping[int, Action]
+    """The send that it insists on after each history."""
+    figures: Outcome
+    takes_part: bool
+    never_walks_away: bool
+    """True if no run ends where something could be sent."""
+
+    def meets(self, requirements: Collection[Requirement]) -> bool:
+        """Return whether it meets all of these together."""
+        return all(is_met(self.figures[ASPECTS.index(aspect)], op, value) for aspect, op, value in requirements)
+
+
+def is_met(figure: Fraction, relation: str, value: Fraction) -> bool:
+    return figure > value if relation == ">" else figure >= value
+
+
+class Game:
+    """A participant's game in a protocol in which these roles keep going."""
+
+    def __init__(
+        self,
+        model: CheckedModel,
+        name: str,
+        keep_going: Collection[str] = (),
+        *,
+        full_observation: bool = False,
+        limit: int = 3000,
+        plans: int = 3000,
+    ) -> None:
+        self.model = model
+        self.participant = next(one for one in model.participants if one.name == name)
+        self.roles = self.participant.roles
+        self.keep_going = frozenset(keep_going)
+        self.full_observation = full_observation
+        self.limit, self.most_plans = limit, plans
+        if any(one.restarts or one.repeatable or one.resets for one in model.messages):
+            raise NotAGame("a message that is sent again")
+        self.reference = Reference(model, self._views())
+        if self.reference.has_ticks or self.reference.watched:
+            raise NotAGame("time, or a promise about runs")
+        self.positions: list[Position] = []
+        self.stuck = 0
+        """Positions in which nothing is possible, although the run should not end."""
+        self._numbers: dict[tuple[int, Node], int] = {}
+        self._histories: dict[tuple[int, object], int] = {}
+        self._moves: dict[State, list[tuple[Move, State]]] = {}
+        self._observations: dict[State, object] = {}
+        self._conditions: dict[State, tuple[bool, ...]] = {}
+        self._leads: dict[tuple[State, Draws, frozenset[int]], bool] = {}
+        self.start = self._explore()
+        if self.reference.out_of_range:
+            raise NotAGame("a variable would leave its domain")
+
+    @property
+    def other_roles(self) -> tuple[str, ...]:
+        """The roles that the participant does not play."""
+        return tuple(role.name for role in self.model.roles if role.name not in self.roles)
+
+    # --- what the participant sees
+
+    def _views(self) -> set[View]:
+        conditions = [one.condition for one in self.participant.beliefs]
+        conditions += [one.condition for one in self.participant.decisions]
+        mentions = [mention for one in conditions for mention in mentioned(self.model, one)]
+        return {
+            (mention.commitment, role)
+            for mention in mentions
+            for role in self.roles
+            if self._is_party(role, mention.commitment)
+        }
+
+    def _is_party(self, role: str, name: str) -> bool:
+        return role in self.model.parties[name]
+
+    def observation(self, state: State) -> object:
+        if state not in self._observations:
+            local = [sorted(self.reference.local(state, role).items(), key=repr) for role in self.roles]
+            self._observations[state] = repr(local)
+        return self._observations[state]
+
+    def seen(self, term: Term, world: World) -> Value | None:
+        """Return the value of a term for somebody who plays all these roles."""
+
+        def role_of(first: str, second: str) -> str | None:
+            return next((role for role in (first, second) if role in self.roles), None)
+
+        match term:
+            case t.Const(value):
+                return value
+            case t.Happened(name) | t.Field(name, _):
+                message = self.model.message[name]
+                role = role_of(message.receiver, message.sender)
+                missing = False if isinstance(term, t.Happened) else None
+                return missing if role is None else self.reference.value(term, world, role)
+            case t.Sent(name):
+                return self.model.message[name].sender in self.roles and world.sent[name] is not None
+            case t.Var(name):
+                return world.own[name] if self.model.variable[name].role in self.roles else None
+            case t.InState(name, _, view) | t.Stands(name, _, view):
+                parties = self.model.parties[name]
+                viewer = role_of(*parties) if view is None else role_of(view, view)
+                return viewer is not None and self.reference.value(term, world, viewer) is True
+            case t.FactRef(fact):
+                return self.seen(self.model.fact[fact].meaning, world)
+            case t.Apply("!", (operand,)):
+                return self.seen(operand, world) is not True
+            case t.Apply("&", operands):
+                return all(self.seen(operand, world) is True for operand in operands)
+            case t.Apply("|", operands):
+                return any(self.seen(operand, world) is True for operand in operands)
+            case t.Apply("->", (left, right)):
+                return self.seen(left, world) is not True or self.seen(right, world) is True
+            case t.Apply("<->", (left, right)):
+                return (self.seen(left, world) is True) == (self.seen(right, world) is True)
+            case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=" as op, (left, right)):
+                return compare(op, self.seen(left, world), self.seen(right, world))
+            case t.Apply("+" | "-" | "*" | "%" as op, (left, right)):
+                return calculate(op, self.seen(left, world), self.seen(right, world))
+            case _:
+                raise NotAGame(f"condition {term}")
+
+    def holding(self, state: State) -> tuple[bool, ...]:
+        """Return for each belief whether its condition holds for the participant."""
+        if state not in self._conditions:
+            world = self.reference.world(state)
+            self._conditions[state] = tuple(
+                self.seen(belief.condition, world) is True for belief in self.participant.beliefs
+            )
+        return self._conditions[state]
+
+    # --- beliefs
+
+    def moves(self, state: State) -> list[tuple[Move, State]]:
+        if state not in self._moves:
+            self._moves[state] = list(self.reference.moves(state))
+        return self._moves[state]
+
+    def _is_send(self, move: Move) -> bool:
+        return move.kind in ("send", "exchange")
+
+    def _sender(self, move: Move) -> str:
+        return self.model.message[move.event].sender
+
+    def _covering(self, message: str, draws: Draws) -> list[int]:
+        """Return the beliefs that are drawn and about this message."""
+        beliefs = enumerate(self.participant.beliefs)
+        return [n for n, one in beliefs if draws[n] != UNDRAWN and any(e.message == message for e in one.events)]
+
+    def _is_outcome(self, move: Move, number: int, draws: Draws) -> bool:
+        if draws[number] < 0 or not self._is_send(move):
+            return False
+        event = self.participant.beliefs[number].events[draws[number]]
+        return event.message == move.event and event.payload in (None, move.payload)
+
+    def _world_steps(self, state: State, draws: Draws) -> Iterator[tuple[Move, State, Draws]]:
+        """Yield the steps of the world that no drawn outcome forbids, with the outcomes that have come."""
+        for move, after in self.moves(state):
+            covering = self._covering(move.event, draws) if self._is_send(move) else []
+            if not all(self._is_outcome(move, number, draws) for number in covering):
+                continue
+            if self._is_send(move) and self._sender(move) in self.roles and not covering:
+                continue
+            yield move, after, tuple(DONE if n in covering else one for n, one in enumerate(draws))
+
+    def leads(self, state: State, draws: Draws, targets: frozenset[int]) -> bool:
+        """Return whether unseen steps, and then each outcome itself, bring about all these outcomes."""
+        key = (state, draws, targets)
+        if key not in self._leads:
+            self._leads[key] = False
+            self._leads[key] = not targets or any(
+                self.leads(after, later, frozenset(n for n in targets if later[n] >= 0))
+                for move, after, later in self._world_steps(state, draws)
+                if any(later[n] == DONE for n in targets) or self._is_on_the_way(move, state, after, targets)
+            )
+        return self._leads[key]
+
+    def _is_on_the_way(self, move: Move, before: State, after: State, targets: frozenset[int]) -> bool:
+        """Return whether a step is unseen, or a receipt, which will come, that leaves these beliefs as they are."""
+        if self.observation(after) == self.observation(before):
+            return True
+        return move.kind == "receive" and all(self.holding(after)[n] for n in targets)
+
+    def pending(self, state: State, draws: Draws) -> frozenset[int]:
+        """Return the drawn outcomes that unseen steps still lead to, all of them together."""
+        reachable: frozenset[int] = frozenset()
+        for number, outcome in enumerate(draws):
+            if outcome >= 0 and self.leads(state, draws, reachable | {number}):
+                reachable |= {number}
+        return reachable
+
+    def _drawn(self, state: State, draws: Draws) -> Iterator[list[tuple[Fraction, Draws]]]:
+        """Yield every way in which the world may have the outcomes drawn that are drawn here."""
+        holding = self.holding(state)
+        draws = tuple(one if holds else UNDRAWN for one, holds in zip(draws, holding, strict=True))
+        yield from self._drawn_from(state, 0, [(Fraction(1), draws)])
+
+    def _drawn_from(
+        self, state: State, number: int, branches: list[tuple[Fraction, Draws]]
+    ) -> Iterator[list[tuple[Fraction, Draws]]]:
+        if number == len(self.participant.beliefs):
+            yield branches
+            return
+        choices = [self._outcomes(state, number, draws) for _, draws in branches]
+        for picked in product(*choices):
+            more = [
+                (weight * chance, (*draws[:number], outcome, *draws[number + 1 :]))
+                for (weight, draws), distribution in zip(branches, picked, strict=True)
+                for chance, outcome in distribution
+            ]
+            yield from self._drawn_from(state, number + 1, more)
+
+    def _outcomes(self, state: State, number: int, draws: Draws) -> list[list[tuple[Fraction, int]]]:
+        """Return the distributions of one belief's outcome that the world may choose from."""
+        belief = self.participant.beliefs[number]
+        if draws[number] != UNDRAWN or not self.holding(state)[number]:
+            return [[(Fraction(1), draws[number])]]
+        before = self.pending(state, draws)
+        for outcome, event in enumerate(belief.events):
+            later = (*draws[:number], outcome, *draws[number + 1 :])
+            if event.high > 0 and not self.leads(state, later, before | {number}):
+                return [[(Fraction(1), UNDRAWN)]]
+        return list(_distributions(belief))
+
+    # --- positions
+
+    def _history(self, parent: int, observation: object) -> int:
+        return self._histories.setdefault((parent, observation), len(self._histories))
+
+    def _number(self, history: int, node: Node) -> int:
+        key = (history, node)
+        if key not in self._numbers:
+            if len(self.positions) >= self.limit:
+                raise TooManyPlans
+            self._numbers[key] = len(self.positions)
+            self.positions.append(Position(history, node))
+        return self._numbers[key]
+
+    def _arrivals(self, before: Position | None, state: State, draws: Draws, value: Fraction) -> list[Distribution]:
+        """Return the distributions over positions that a step to this state may lead to."""
+        history = -1 if before is None else before.history
+        if not self.full_observation and (
+            before is None or self.observation(before.node.state) != self.observation(state)
+        ):
+            history = self._history(history, self.observation(state))
+        return [
+            tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
+            for branches in self._drawn(state, draws)
+        ]
+
+    def _explore(self) -> list[Distribution]:
+        nothing = (UNDRAWN,) * len(self.participant.beliefs)
+        start = [one for state in self.reference.initial() for one in self._arrivals(None, state, nothing, Fraction(0))]
+        done = 0
+        while done < len(self.positions):
+            self._expand(self.positions[done])
+            done += 1
+        return start
+
+    def _expand(self, position: Position) -> None:
+        state, draws, value = position.node
+        for action in self._allowed(state, draws):
+            position.actions[action] = []
+        pending = self.pending(state, draws)
+        for move, after, later in self._world_steps(state, draws):
+            holding = self.holding(after)
+            still = frozenset(n for n in pending if later[n] >= 0 and holding[n])
+            if self.leads(after, later, still):
+                position.options += self._arrivals(position, after, later, value + self._worth(move))
+        for move, after in self.moves(state):
+            action = (move.event, move.payload)
+            if self._is_send(move) and action in position.actions:
+                position.actions[action] = self._arrivals(position, after, draws, value + self._worth(move))
+        position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state))
+
+    def _is_just(self, move: Move, draws: Draws) -> bool:
+        """Return whether no run ends where this is possible."""
+        if self._is_send(move):
+            return self._sender(move) in self.keep_going and not self._covering(move.event, draws)
+        return True
+
+    def _worth(self, move: Move) -> Fraction:
+        if not self._is_send(move):
+            return Fraction(0)
+        return sum((one.amount for one in self.participant.worth if move.event in one.messages), Fraction(0))
+
+    def _allowed(self, state: State, draws: Draws) -> Iterator[Action]:
+        """Yield the own sends that the participant may insist on, the channel aside."""
+        world = self.reference.world(state)
+        for message in self.model.messages:
+            if message.sender not in self.roles or self._covering(message.name, draws):
+                continue
+            ruled = [one.condition for one in self.participant.decisions if message.name in one.messages]
+            if not all(self.seen(condition, world) is True for condition in ruled):
+                continue
+            if self.reference.is_due(message, world):
+                yield from ((message.name, payload) for payload in self._payloads(message, world))
+
+    def _payloads(self, message: Message, world: World) -> Iterator[tuple[Value, ...]]:
+        names = [parameter.name for parameter in message.parameters]
+        for payload in product(*(parameter.domain for parameter in message.parameters)):
+            own = dict(zip(names, payload, strict=True))
+            if self.reference.holds(message.guard, world, message.sender, own):
+                yield payload
+
+    # --- ends
+
+    @cached_property
+    def _debts(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.model.commitments if one.debtor in self.roles)
+
+    def end(self, node: Node) -> Outcome:
+        """Return the figures of a run that ends there."""
+        world = self.reference.world(node.state)
+        lives = [world.env[name] for name in self._debts]
+        owed = any(
+            life.state in ("violated", "active") or (life.state == "pending" and life.former == "active")
+            for life in lives
+        )
+        goals = all(self.reference.holds(goal.meaning, world) for goal in self.participant.goals)
+        return Fraction(not owed), Fraction(goals), Fraction(node.value > 0), node.value
+
+    # --- plans
+
+    def evaluate(self, sends: Mapping[int, Action]) -> Plan:
+        """Return the guaranteed figures of a plan; what it does not name it waits for."""
+        figures: dict[int, Outcome] = {}
+        sends_something, walks_away = False, False
+
+        def of(number: int) -> Outcome:
+            nonlocal sends_something, walks_away
+            if number in figures:
+                return figures[number]
+            position = self.positions[number]
+            options = list(self._continuations(position, sends))
+            outcomes = [self._mean(one, of) for one in options]
+            insists = bool(position.actions.get(sends.get(position.history, ("", ()))))
+            sends_something |= insists
+            if not insists and (position.may_end or not options):
+                self.stuck += not position.may_end
+                outcomes.append(self.end(position.node))
+                walks_away |= bool(position.actions)
+            figures[number] = _worst(outcomes)
+            return figures[number]
+
+        guaranteed = _worst([self._mean(one, of) for one in self.start])
+        return Plan(dict(sends), guaranteed, sends_something or not self._choices, not walks_away)
+
+    def _mean(self, distribution: Distribution, of: Callable[[int], Outcome]) -> Outcome:
+        if len(distribution) == 1:
+            return of(distribution[0][1])
+        parts = [(chance, of(number)) for chance, number in distribution]
+        return tuple(sum((c * one[k] for c, one in parts), Fraction(0)) for k in range(4))  # type: ignore[return-value]
+
+    def _continuations(self, position: Position, sends: Mapping[int, Action]) -> Iterator[Distribution]:
+        yield from position.options
+        action = sends.get(position.history)
+        if action is not None:
+            yield from position.actions.get(action, [])
+
+    @cached_property
+    def plans(self) -> list[Plan]:
+        """All plans that differ where they matter."""
+        return [self.evaluate(sends) for sends in self._plans()]
+
+    def _plans(self) -> Iterator[dict[int, Action]]:
+        waiting: list[dict[int, Action | None]] = [{}]
+        count = 0
+        while waiting:
+            partial = waiting.pop()
+            open_choice = self._open_choice(partial)
+            if open_choice is None:
+                count += 1
+                if count > self.most_plans:
+                    raise TooManyPlans
+                yield {history: action for history, action in partial.items() if action is not None}
+                continue
+            history, actions = open_choice
+            waiting += [{**partial, history: action} for action in (*actions, None)]
+
+    def _open_choice(self, partial: Mapping[int, Action | None]) -> tuple[int, list[Action]] | None:
+        """Return a history that can come, and for which a plan decides nothing yet, with all that it may do there."""
+        sends = {history: action for history, action in partial.items() if action is not None}
+        reached = {number for one in self.start for _, number in one}
+        fresh = sorted(reached)
+        while fresh:
+            position = self.positions[fresh.pop()]
+            if position.actions and position.history not in partial:
+                return position.history, self._choices[position.history]
+            more = {number for one in self._continuations(position, sends) for _, number in one} - reached
+            reached |= more
+            fresh += sorted(more)
+        return None
+
+    @cached_property
+    def _choices(self) -> dict[int, list[Action]]:
+        choices: dict[int, dict[Action, None]] = {}
+        for position in self.positions:
+            if position.actions:
+                choices.setdefault(position.history, {}).update(dict.fromkeys(position.actions))
+        return {history: list(actions) for history, actions in choices.items()}
+
+    # --- answers
+
+    @cached_property
+    def staying_away(self) -> Plan:
+        """The plan that never sends."""
+        return self.evaluate({})
+
+    @cached_property
+    def participating(self) -> list[Plan]:
+        return [plan for plan in self.plans if plan.takes_part]
+
+    def alone(self) -> Outcome:
+        """Return the best of each figure by itself, over all plans that take part."""
+        best = [max(plan.figures[k] for plan in self.participating) for k in range(4)]
+        return tuple(best)  # type: ignore[return-value]
+
+    def verdict(self, requirements: Collection[Requirement]) -> Verdict:
+        """Return what a deterministic plan can do about these requirements together."""
+        if not any(plan.meets(requirements) for plan in self.participating):
+            return "stay away"
+        return "indifferent" if self.staying_away.meets(requirements) else "take part"
+
+    def front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
+        """Return the Pareto points of these figures over all plans that take part."""
+        positions = [ASPECTS.index(aspect) for aspect in aspects]
+        points = {tuple(plan.figures[k] for k in positions) for plan in self.participating}
+        return {one for one in points if not any(_dominates(other, one) for other in points)}
+
+    def composed_front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
+        """Return the Pareto points with full observation, from the points of each position."""
+        assert self.full_observation
+        picked = [ASPECTS.index(aspect) for aspect in aspects]
+        points_of: dict[int, _Points] = {}
+
+        def of(number: int) -> _Points:
+            if number not in points_of:
+                position = self.positions[number]
+                waiting = [_weighted(one, of) for one in position.options]
+                if position.may_end or not waiting:
+                    end = self.end(position.node)
+                    waiting.append({(False, tuple(end[k] for k in picked))})
+                points = _minima(waiting)
+                for distributions in position.actions.values():
+                    if distributions:
+                        steps = [*position.options, *distributions]
+                        points |= {(True, one) for _, one in _minima([_weighted(step, of) for step in steps])}
+                points_of[number] = _undominated(points)
+            return points_of[number]
+
+        every = _undominated(_minima([_weighted(one, of) for one in self.start]))
+        points = {one for sends, one in every if sends or not self._choices}
+        return {one for one in points if not any(_dominates(other, one) for other in points)}
+
+
+_Points = set[tuple[bool, tuple[Fraction, ...]]]
+"""Guaranteed figures of plans, and whether the plan insists on a send somewhere."""
+
+
+def _weighted(distribution: Distribution, of: Callable[[int], _Points]) -> _Points:
+    chances = [chance for chance, _ in distribution]
+    points: _Points = set()
+    for picked in product(*(of(number) for _, number in distribution)):
+        columns = zip(*(one for _, one in picked), strict=True)
+        means = (sum((c * x for c, x in zip(chances, column, strict=True)), Fraction(0)) for column in columns)
+        points.add((any(sends for sends, _ in picked), tuple(means)))
+    return _undominated(points)
+
+
+def _minima(sets: Sequence[_Points]) -> _Points:
+    """Return the componentwise minimum of each way to take one point of every set."""
+    first, *more = sets
+    points = set(first)
+    for other in more:
+        points = _undominated({(a or b, tuple(map(min, one, two))) for a, one in points for b, two in other})
+    return points
+
+
+def _undominated(points: _Points) -> _Points:
+    """Return the points that no other point is better than; one of a plan that sends something may stand for others."""
+    return {
+        (sends, one)
+        for sends, one in points
+        if not any(_dominates(other, one) or (other == one and more > sends) for more, other in points if more >= sends)
+    }
+
+
+def _dominates(one: Sequence[Fraction], other: Sequence[Fraction]) -> bool:
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
+
+
+def _worst(outcomes: Sequence[Outcome]) -> Outcome:
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return tuple(min(one[k] for one in outcomes) for k in range(4))  # type: ignore[return-value]
+
+
+def _distributions(belief: Belief) -> Iterator[list[tuple[Fraction, int]]]:
+    """Yield the corners of a belief's distributions; within its bounds the world chooses, and a corner is worst."""
+    events: list[tuple[int, Event | None]] = list(enumerate(belief.events))
+    bounds = [(number, event.low, event.high) for number, event in events if event is not None]
+    if sum(high for _, _, high in bounds) < 1:
+        rest = 1 - sum((high for _, _, high in bounds), Fraction(0))
+        bounds.append((SILENT, rest, rest))
+    distributions = set()
+    for free in range(len(bounds)):
+        for ends in product(*((low, high) for n, (_, low, high) in enumerate(bounds) if n != free)):
+            rest = 1 - sum(ends, Fraction(0))
+            _, low, high = bounds[free]
+            if low <= rest <= high:
+                chances = (*ends[:free], rest, *ends[free:])
+                if chances not in distributions:
+                    distributions.add(chances)
+                    pairs = zip(chances, bounds, strict=True)
+                    yield [(chance, number) for chance, (number, _, _) in pairs if chance > 0]
+
+
+def co_operation(model: CheckedModel, name: str, requirements: Collection[Requirement]) -> list[tuple[str, ...]]:
+    """Return the smallest sets of roles that make some plan pass if they keep going."""
+    other_roles = Game(model, name).other_roles
+    for size in range(len(other_roles) + 1):
+        helpful = [
+            roles
+            for roles in combinations(other_roles, size)
+            if Game(model, name, roles).verdict(requirements) != "stay away"
+        ]
+        if helpful:
+            return helpful
+    return []
