@@ -22,7 +22,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "system": {"source", "logic"},
     "statespace": {"runtime", "logic", "system"},
     "automata": {"runtime", "logic", "statespace"},
-    "reductions": {"logic", "system", "statespace"},
+    "reductions": {"runtime", "logic", "system", "statespace"},
     "engines": {"runtime", "logic", "automata", "system", "statespace", "reductions"},
     "checking": {"source", "runtime", "logic", "automata", "system", "statespace", "reductions", "engines"},
     "syntax": {"source", "runtime", "diagnostics"},

@@ -232,6 +232,7 @@ class _ResultBuilder:
             + self.remarks.on_conflicts(first, evidence)
             + left_out,
             reason=problem or undecided,
+            operand=first.operand,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
 

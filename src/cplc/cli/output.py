@@ -20,8 +20,10 @@ from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
 from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
+    from cplc.report.layout import Layout
+    from cplc.report.layout import Part as ResultPart
     from cplc.report.outcome import Outcome
-    from cplc.report.text import Part as ResultPart
+    from cplc.source import Span
 
 
 Colour = Literal["auto", "always", "never"]
@@ -34,6 +36,8 @@ FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
 _ESCAPE = f"<{os.urandom(8).hex()}>"
 """Random placeholder of the escape character until the text is written, so that input cannot forge colours."""
+_PROGRAMS_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
+_FIRST_VTE_WITH_LINKS = "5000"
 _GLANCE = 0.2
 """Minimum interval between updates of the progress line."""
 
@@ -110,6 +114,40 @@ def result_colours(text: str, part: ResultPart) -> str:
 def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
     """Return the style of results on standard output."""
     return result_colours if has_colour(colour) else lambda text, _: text
+
+
+def layout_for(colour: Colour) -> Layout:
+    """Return the layout of results on standard output: the width of the terminal, colours, and links if it has them."""
+    from shutil import get_terminal_size
+
+    from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, no_link
+
+    width = min(max(get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
+    return Layout(result_style(colour), width, _link if _shows_links(colour) else no_link)
+
+
+def _shows_links(colour: Colour) -> bool:
+    """Return whether standard output is a terminal known to show links (OSC 8), or `FORCE_HYPERLINK` says so."""
+    if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
+        return forced != "0"
+    if not has_colour(colour) or not _is_terminal(err=False):
+        return False
+    environment = os.environ
+    return (
+        environment.get("TERM_PROGRAM", "") in _PROGRAMS_WITH_LINKS
+        or environment.get("TERM", "") in ("xterm-kitty", "alacritty", "foot", "xterm-ghostty")
+        or any(environment.get(name) for name in ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM"))
+        or environment.get("VTE_VERSION", "").rjust(4, "0") >= _FIRST_VTE_WITH_LINKS
+    )
+
+
+def _link(text: str, span: Span) -> str:
+    """Return the text as a link to its place."""
+    path = Path(span.source.name)
+    if not path.is_file():
+        return text
+    target = f"{path.absolute().as_uri()}#{span.position[0]}"
+    return f"{_ESCAPE}]8;;{target}{_ESCAPE}\\{text}{_ESCAPE}]8;;{_ESCAPE}\\"
 
 
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:

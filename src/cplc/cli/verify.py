@@ -162,7 +162,7 @@ def command(
 
         return run_and_watch(lambda: [file])
     verification = Verification()
-    run = CommandRun(form, colour, limits)
+    run = CommandRun(form, colour, limits, shows_warnings=True)
     report = VerifyReport(run, verification, file, options, detail, strict, asks_formula=formula is not None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | str | Result]:

@@ -83,7 +83,7 @@ class VerifyReport:
         if self.run.form == "text":
             from cplc.report.text import ResultWriter
 
-            self._writer = self._writer or ResultWriter(output.write, self.run.style, self.detail)
+            self._writer = self._writer or ResultWriter(output.write, self.run.layout, self.detail)
             self._writer.add(result)
         elif self.run.form == "concise":
             from cplc.report.text import concise

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
+    from cplc.logic.formulas import Formula
     from cplc.lowering.lower import View
     from cplc.mutation.mutants import Mutant
     from cplc.semantics.analysis import Analysis
@@ -332,6 +333,8 @@ class CplCompilation(Compilation):
             vacuous_quantifiers=declared.vacuous_quantifiers,
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
+            written=declared.written,
+            instances=_instances(declared.instances, formula),
         )
         return BoundQuestion(question, system)
 
@@ -520,3 +523,12 @@ class CplCompilation(Compilation):
 
 def _itself(question: BoundQuestion) -> BoundQuestion:
     return question
+
+
+def _instances(declared: Iterable[tuple[str, int]], formula: Formula) -> tuple[str, ...]:
+    """Return the instance of each operand of a conjunction, or of the formula; nothing if lowering has merged them."""
+    from cplc.logic.formulas import And
+
+    labels = tuple(label for label, number in declared for _ in range(number))
+    operands = formula.operands if isinstance(formula, And) else (formula,)
+    return labels if len(labels) == len(operands) and any(labels) else ()

@@ -19,7 +19,7 @@ from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.step_text import place
 from cplc.report.text import expectation, result_text
-from cplc.report.trace_narration import has_trace, narrate
+from cplc.report.trace_narration import has_trace, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
         standing=standing,
         style=STYLES[standing],
         expected=expectation(result).strip(),
-        formula=question.text,
+        formula=question.asked,
         place=place(result.span),
         source=source_of(result.span),
         engine=result.engine,
@@ -145,7 +145,7 @@ def _shown(result: Result) -> _Shown | None:
     evidence = result.evidence
     if evidence is None or not has_trace(evidence):
         return None
-    narration = narrate(result.system, evidence)
+    narration = told(result.system, evidence)
     if not narration.run.moves:
         return None
     rows, end = rows_of(result.system, narration)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cplc.report.json_data import result_data
+from cplc.report.layout import Style, plain
 from cplc.report.step_text import counted, joined
-from cplc.report.text import Style, evidence_text, plain
+from cplc.report.text import evidence_text
 
 if TYPE_CHECKING:
     from cplc.checking.slack import Limited, Limits, Slack, Ticks

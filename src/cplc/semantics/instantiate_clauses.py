@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
@@ -34,6 +36,9 @@ from cplc.statespace.graph_algorithms import circle_from, cycles
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
+
+
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 
 
 class ClauseInstantiator:
@@ -373,7 +378,7 @@ class ClauseInstantiator:
             before = self._table.problems.errors
             node = pending.body.node
             resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-            formula = resolver.term(pending.body.formula)
+            formula, instances = resolver.universal(pending.body.formula)
             assuming, bounds = self._bounds.assumed(pending.body.assuming, pending)
             if self._table.problems.errors == before:
                 nothing = resolver.vacuity.vacuous_quantifiers(self._table.fact_vacuity)
@@ -387,6 +392,8 @@ class ClauseInstantiator:
                     nothing,
                     constant,
                     bounds,
+                    instances,
+                    " ".join(_COMMENT.sub(" ", node.formula.span.text).split()),
                     span=node.name.span,
                 )
 
