@@ -36,7 +36,7 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.generators.logic_formulas import games, logic_formulas, operators
 from tests.support.generators.property_formulas import Sample, protocols, strategic_protocols
 from tests.support.generators.systems import roles, systems
-from tests.support.generators.timed_protocols import timed_protocols
+from tests.support.generators.timed_protocols import divided_protocols, timed_protocols
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.strategy_validation import strategy_mistakes
@@ -430,7 +430,7 @@ def timed_compared(figures: Figures, engines: Sequence[EngineName], count: int) 
         counts: Counter[str] = Counter()
         try:
             with figures.timed("time"):
-                compare_timed(data.draw(timed_protocols(count)), engines, counts)
+                compare_timed(data.draw(timed_protocols(count) | divided_protocols(count)), engines, counts)
         except TimedDisagreement as apart:
             raise Disagreement(str(apart)) from None
         figures.pairs += count

@@ -64,11 +64,15 @@ module.exports = grammar({
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
     define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', $.expression),
     property: ($) => seq(
-      'property', field('name', $.name), optional($.string), optional(seq('assuming', list(seq($.reference, optional(seq('within', $.expression)))))), ':',
+      'property', field('name', $.name), optional($.string), optional($._assuming), ':',
       $.expression, optional($.expectation),
     ),
     expectation: ($) => seq('expect', choice('holds', 'fails')),
-    check: ($) => seq('check', list(seq(optional('-'), $.name, optional($.expectation)))),
+    _assuming: ($) => seq('assuming', list(seq($.reference, optional(seq('within', $.expression))))),
+    check: ($) => seq(
+      'check', list(seq(optional('-'), $.name, optional($.expectation))),
+      optional(seq($._assuming, optional($.expectation))),
+    ),
     fairness: ($) => seq('fairness', $.expression),
 
     agent: ($) => seq('agent', field('name', $.name), 'plays', list($.reference), $.block),

@@ -111,6 +111,6 @@ def test_debts_left_and_forgotten_match_reference(
         name = result.question.name
         assert result.answer in {"holds", "fails"}, (name, result.reason)
         assert (result.answer == "holds") == getattr(judge, name)(), name
-    question = compilation._check("no_dangling", True, None)
+    question = compilation._check("no_dangling")
     (result,) = compilation.verify([question], engine)
     assert (result.answer == "holds") == judge.no_dangling(), "no_dangling"

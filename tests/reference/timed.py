@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tests.reference.logic import Logic, observed
+from tests.reference.logic import observed
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, State, View, World
 
@@ -178,11 +178,14 @@ def answer(
     delays: Delays | None = None,
     *,
     limit: int = 100_000,
+    uniform: bool = False,
 ) -> Answer | None:
     """Decide a question from the definitions; None where an assignment leaves its range.
 
     ``assuming`` names roles and messages. What is bounded is assumed as well.
     """
+    from tests.reference.timed_games import TimedLogic
+
     bounds, delays = bounds or {}, delays or {}
     reference = TimedReference(model, bounds, delays, asks_for_ticks=counts_ticks(formula))
     views = observed(reference, formula)
@@ -190,7 +193,8 @@ def answer(
     graph = reference.explore(limit)
     if reference.out_of_range:
         return None
-    logic = Logic(reference, graph, {*assuming, *bounds})
+    logic = TimedLogic(reference, graph, {*assuming, *bounds}, uniform=uniform)
+    logic.limit = limit
     timelocks = len(logic.all - logic.fair) if bounds or delays else 0
     begins = not logic.fair.isdisjoint(graph.initial)
     return Answer(logic.is_valid(formula), len(graph.states), timelocks, begins, reference.is_minimal)

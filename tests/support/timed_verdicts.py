@@ -7,10 +7,12 @@ from collections.abc import Collection
 
 from tests.reference.states import TooLarge
 from tests.reference.timed import Answer, answer, bounds_of, delays_of
+from tests.reference.timed_games import TooManyStrategies
 from tests.support.generators.timed_protocols import TimedSample
 
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation, EngineName
+from cplc.compilation.interface import Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -24,11 +26,11 @@ class TimedDisagreement(AssertionError):
     """A verdict is not that of the reference semantics."""
 
 
-def compiled(text: str) -> CplCompilation:
-    return CplCompilation(Source("generated.cpl", text))
+def compiled(text: str, strategies: Strategies = "full") -> CplCompilation:
+    return CplCompilation(Source("generated.cpl", text), strategies=strategies)
 
 
-def expected_answers(sample: TimedSample, limit: int) -> dict[str, Answer | None]:
+def expected_answers(sample: TimedSample, limit: int, strategies: Strategies = "full") -> dict[str, Answer | None]:
     """Return the answers of the reference; without the questions whose graphs are too large."""
     compilation = compiled(sample.plain_text)
     if not compilation.ok:
@@ -39,19 +41,27 @@ def expected_answers(sample: TimedSample, limit: int) -> dict[str, Answer | None
         plain, bounds = bounds_of(model, assumptions)
         actors = [role.name for role in model.roles] if "all" in plain else plain
         try:
-            answers[declared.name] = answer(model, declared.formula, actors, bounds, delays, limit=limit)
-        except TooLarge:
+            answers[declared.name] = answer(
+                model, declared.formula, actors, bounds, delays, limit=limit, uniform=strategies == "uniform"
+            )
+        except (TooLarge, TooManyStrategies):
             continue
     return answers
 
 
-def compare(sample: TimedSample, engines: Collection[EngineName], counts: Counter[str], limit: int = 600) -> None:
+def compare(
+    sample: TimedSample,
+    engines: Collection[EngineName],
+    counts: Counter[str],
+    limit: int = 600,
+    strategies: Strategies = "full",
+) -> None:
     """Compare the verdicts on all properties; raise at the first that differs."""
-    expected = expected_answers(sample, limit)
+    expected = expected_answers(sample, limit, strategies)
     if not expected or None in expected.values():
         counts["protocols left out"] += 1
         return
-    compilation = compiled(sample.text)
+    compilation = compiled(sample.text, strategies)
     if not compilation.ok:
         raise TimedDisagreement("\n".join([*(one.concise() for one in compilation.diagnostics), sample.text]))
     for question in compilation.questions(list(expected)):

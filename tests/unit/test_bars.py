@@ -37,7 +37,21 @@ def _within(drawing: str) -> ElementTree.Element:
     for text in root.iter(f"{_SVG}text"):
         assert 0 <= float(text.get("x", "0")) <= width
         assert 0 < float(text.get("y", "0")) <= height
+    _assert_no_texts_meet(root)
     return root
+
+
+def _assert_no_texts_meet(root: ElementTree.Element) -> None:
+    """Estimate the box of each text by its number of characters, and compare every pair."""
+    boxes = []
+    for text in root.iter(f"{_SVG}text"):
+        kind = (text.get("class") or "").split()
+        width = len(text.text or "") * (7.4 if "title" in kind else 6 if "value" in kind else 6.2)
+        x = float(text.get("x", "0")) - (width if "end" in kind else width / 2 if "middle" in kind else 0)
+        boxes.append((x, x + width, float(text.get("y", "0")), text.text))
+    for at, (left, right, y, first) in enumerate(boxes):
+        for begin, end, line, second in boxes[:at]:
+            assert abs(y - line) >= 11 or right <= begin or end <= left, (first, second)
 
 
 @examples(60)

@@ -10,7 +10,8 @@ from cplc.checking.results import Result
 from cplc.compilation import CplCompilation
 from cplc.report.html import fragment
 from cplc.report.json_data import result_data, trace
-from cplc.report.text import concise, plain, result_text
+from cplc.report.layout import plain
+from cplc.report.text import concise, result_text
 from cplc.source import Source
 
 TEXT = """protocol Due {
@@ -124,7 +125,8 @@ def test_parts_of_the_text_can_be_coloured() -> None:
     result = answers()["kept"]
     coloured = result_text(result, marked)
     assert coloured.startswith("<bad>fails  </bad> <strong>kept</strong> assuming B: ")
-    assert "<place>due.cpl:5</place>" in coloured
+    assert "  <place>due.cpl:8</place>" in coloured
+    assert "  <place>line 5</place>" in coloured
     assert result_text(result, plain) == result_text(result)
 
 

@@ -75,6 +75,7 @@ def _files(folders: Iterable[Path]) -> Iterator[Path]:
 
 _MAX_BYTES: Final = 512 * 2**20
 _MODULES: Final = ("cplc.logic.", "cplc.system.", "cplc.checking.", "cplc.source")
+_MAX_ATTEMPTS: Final = 5
 _QUESTION: Final = "question"
 _SYSTEM: Final = "system"
 _OWN_SYSTEM: Final = "own system"
@@ -116,12 +117,16 @@ class _Reader(pickle.Unpickler):
 
 def encode_result(result: Result, system: System) -> bytes | None:
     """Return the encoded result of a question about this system; None if it cannot be encoded."""
-    stream = io.BytesIO()
-    try:
-        _Writer(stream, result.question, system).dump(result)
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
-        return None
-    return zlib.compress(stream.getvalue(), 1)
+    for _ in range(_MAX_ATTEMPTS):
+        stream = io.BytesIO()
+        try:
+            _Writer(stream, result.question, system).dump(result)
+        except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
+            return None
+        except RuntimeError:  # the thread that reports an earlier result derives a value of the same system
+            continue
+        return zlib.compress(stream.getvalue(), 1)
+    return None
 
 
 def decode_result(content: bytes, question: Question, system: System) -> Result | None:

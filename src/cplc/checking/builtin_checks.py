@@ -82,10 +82,13 @@ def is_kept(commitment: Commitment) -> Formula:
 def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
     """Tell whether the debtor honours an active commitment by bringing its consequent about, at any time.
 
-    This is so if nothing else ends the commitment. With a deadline it is also so: no strategy controls time.
+    This is so if nothing else ends the commitment. With a deadline it is also so, unless the debtor is assumed to act
+    within so many ticks: otherwise no strategy controls time.
     """
-    if commitment.content or commitment.within is not None:
-        return not commitment.content
+    if commitment.content or (commitment.within is not None and system.bounded_members((commitment.debtor,))):
+        return False
+    if commitment.within is not None:
+        return True
     domain = system.variable[commitment.variable].domain
     taken_back = (step.kind == "restart" and commitment.variable in step.writes for step in system.steps)
     performed = (operation for step in system.steps for operation in step.operations)
@@ -148,6 +151,8 @@ class _CheckParts:
     listings: tuple[Listing, ...] = ()
     places: tuple[Span | None, ...] = ()
     """Source location of the declaration that each part is about, if known."""
+    text: str = ""
+    """The description of the check, if it differs from the usual one."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,9 @@ def build_check(
         name=name,
         kind="check",
         formula=f.And(tuple(formula for formula, _ in parts_of_check.parts)),
-        text=check.description if parts_of_check.parts else f"nothing to check, since there are no {lacking}",
+        text=(parts_of_check.text or check.description)
+        if parts_of_check.parts
+        else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
         span=span,
@@ -327,8 +334,11 @@ def _without_fairness(system: System) -> System | None:
 
 @memoize_per_system
 def _unrestricted(system: System) -> System:
-    """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
-    return system.without_conditions
+    """Return the system without conditions of fairness: one for all checks, so that it is explored once.
+
+    Where something stops the clock, time still passes.
+    """
+    return system.without_file_conditions if system.clock_may_stop else system.without_conditions
 
 
 def _effects(system: System) -> Iterator[Step]:
@@ -515,7 +525,10 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
         parts.append((_always(f.Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
-    return _CheckParts(tuple(parts), _without_fairness(system))
+    text = (
+        "whenever a commitment is active, its debtor can keep it in time, whatever others do" if system.bounded else ""
+    )
+    return _CheckParts(tuple(parts), _without_fairness(system), text=text)
 
 
 CHECKS: dict[str, Check] = {

@@ -457,8 +457,8 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
                 yield (quantifier == "A") == positive
             yield from _fair_operators(path, system, positive=positive)
         case f.Enforces(_, goal):
-            # Liveness goals rely on roles that keep going; safety goals do not depend on fairness.
-            if isinstance(goal, f.Finally | f.Until):
+            # Liveness goals rely on roles that keep going, and safety goals only where the clock may stop.
+            if isinstance(goal, f.Finally | f.Until) or system.clock_may_stop:
                 yield positive
             for child in f.children(goal):
                 yield from _fair_operators(child, system, positive=positive)

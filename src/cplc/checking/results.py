@@ -30,7 +30,7 @@ class Question:
     kind: Kind
     formula: Formula
     text: str
-    """The formula as users read it."""
+    """The formula as users read it, with families instantiated."""
     expected: Literal["holds", "fails"] = "holds"
     assuming: frozenset[str] = frozenset()
     bounds: tuple[tuple[str, int], ...] = ()
@@ -53,6 +53,15 @@ class Question:
     """Formulas that may fail without refuting the question, and the note for each that fails."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
+    written: str = field(default="", compare=False)
+    """The formula as it is written in the file; empty if nobody wrote it."""
+    instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Values of loops and outer universal quantifiers, for each operand of the conjunction: `c = Cus[2]`."""
+
+    @property
+    def asked(self) -> str:
+        """The formula as it was asked."""
+        return self.written or self.text
 
     @property
     def assumed(self) -> str:
@@ -270,6 +279,8 @@ class Result:
     """Number of variables that the question does not depend on, and the evidence leaves out."""
     engine_reason: str = ""
     """Why this engine was selected."""
+    operand: int | None = None
+    """Number of the operand of the question's conjunction that the evidence refutes."""
     cached: bool = False
     """True if the result comes from the cache: the same question on the same files."""
 
@@ -279,6 +290,12 @@ class Result:
         question = self.question
         placed = zip(question.findings, question.places, strict=True) if question.places else ()
         return next((place for finding, place in placed if finding in self.findings), question.span)
+
+    @property
+    def instance(self) -> str:
+        """The values of loops and quantifiers for which the evidence refutes the question; empty if there are none."""
+        instances = self.question.instances
+        return instances[self.operand] if self.operand is not None and self.operand < len(instances) else ""
 
     @property
     def as_expected(self) -> bool:

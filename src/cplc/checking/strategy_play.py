@@ -16,7 +16,7 @@ from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.interpreter import Interpreter, Key, holds, interpreter_of, key
-from cplc.system.model import State, Step, System
+from cplc.system.model import Justice, State, Step, System
 from cplc.system.trace import Advice, Evidence
 
 MAX_STATES = 20_000
@@ -140,12 +140,25 @@ class StepPlay(StrategyPlay):
         self.max_states = min(MAX_STATES, MAX_GUARD_EVALUATIONS // (len(system.steps) + 1) + 1)
         self._insisted = insisted
         self._unrestricted = [number for number, step in enumerate(system.steps) if not is_send_of(step, formula.group)]
+        self._overdue = {message.name: message.overdue for message in system.bounded}
+        self._stopped: set[int] = set()
+        """The explored states in which the clock waits for a send that the group insists on."""
         self._explore()
 
     def _moves(self, state: State) -> Iterator[tuple[int, State]]:
-        for step in (*self._unrestricted, *self._insisted(state)):
+        insisted = self._insisted(state)
+        is_stopped = any(self._is_overdue(step, state) for step in insisted)
+        if is_stopped:
+            self._stopped.add(len(self.transitions))
+        for step in (*self._unrestricted, *insisted):
+            if is_stopped and self.system.steps[step].kind == "tick":
+                continue
             for after in self._interpreter.after(state, step):
                 yield step, after
+
+    def _is_overdue(self, step: int, state: State) -> bool:
+        overdue = self._overdue.get(self.system.steps[step].event)
+        return overdue is not None and holds(overdue, state) and self._interpreter.is_enabled(state, step)
 
     def problems(self, assuming: frozenset[str]) -> Iterator[str]:
         """Yield why the strategy does not enforce the goal."""
@@ -157,6 +170,8 @@ class StepPlay(StrategyPlay):
             case f.Next(operand) | f.Globally(operand):
                 if not self._hold_in_all(operand):
                     yield "the strategy does not keep what it should"
+                elif isinstance(goal, f.Globally) and self._can_stop_the_clock(assuming):
+                    yield "the strategy stops the clock for good"
             case f.Until(left, _) if self._leads_astray(left):
                 yield "the strategy leads through states that it should not"
             case f.Until() | f.Finally():
@@ -167,17 +182,40 @@ class StepPlay(StrategyPlay):
 
     def _can_avoid_goal(self, assuming: frozenset[str]) -> bool:
         """Tell whether some just run avoids the goal: no justice constraint forces it out of some component."""
+        return any(self._is_just(set(part), assuming) for part in self._components())
+
+    def _can_stop_the_clock(self, assuming: frozenset[str]) -> bool:
+        """Tell whether the group stops the clock again and again on a just run without further ticks."""
+        ticks = {number for number, step in enumerate(self.system.steps) if step.kind == "tick"}
+        if not self._stopped:
+            return False
+        after = [[target for step, target in moves if step not in ticks] for moves in self.transitions]
+        parts = map(set, strongly_connected_components(after.__getitem__, b"\1" * len(after)))
+        return any(
+            not self._stopped.isdisjoint(part) and self._is_just(part, assuming, without=ticks) for part in parts
+        )
+
+    def _is_just(self, part: Collection[int], assuming: frozenset[str], without: Collection[int] = ()) -> bool:
+        """Tell whether a run that stays in a component, without these steps, may meet every constraint."""
         taken = {
             step
             for transitions in self.transitions
             for step, _ in transitions
             if is_send_of(self.system.steps[step], self.formula.group)
         }
-        constraints = [frozenset(justice.steps) for justice in self.system.constraints(assuming)]
-        constraints += [frozenset({step}) for step in taken]
-        return any(
-            not any(self._forces_exit(constraint, set(part)) for constraint in constraints)
-            for part in self._components()
+        constraints = self.system.constraints(assuming)
+        if any(one.recurs and not one.is_condition and self._keeps_time_out(one, part, without) for one in constraints):
+            return False
+        waiting = [frozenset(one.steps) for one in constraints if not one.recurs or one.is_condition]
+        waiting += [frozenset({step}) for step in taken]
+        return not any(self._forces_exit(steps, part) for steps in waiting)
+
+    def _keeps_time_out(self, justice: Justice, part: Collection[int], without: Collection[int]) -> bool:
+        """Tell whether no tick stays in the component, and the group stops the clock in none of its states."""
+        ticks = set(justice.steps).difference(without)
+        return not any(
+            state in self._stopped or any(step in ticks and target in part for step, target in self.transitions[state])
+            for state in part
         )
 
     def _forces_exit(self, steps: frozenset[int], part: Collection[int]) -> bool:
@@ -273,7 +311,8 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     def insisted(state: State) -> list[int]:
         return [advice.step for advice in strategy if advice.applies(state)]
 
-    yield from StepPlay(system, formula, evidence.starts, insisted).problems(assuming)
+    played = system.played_by(system.bounded_members(formula.group))
+    yield from StepPlay(played, formula, evidence.starts, insisted).problems(assuming)
 
 
 def can_list_initial_states(system: System) -> bool:

@@ -40,9 +40,10 @@ _Choice = int | None
 
 def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
     """Return the strategy by which the group enforces its goal from a reachable state, as the engine claims."""
-    system = engine.system
     plan, scope = _strategy(engine, formula, state, assuming)
     starts = _starts(engine, formula, state, scope)
+    engine = engine.as_played_by(formula.group)
+    system = engine.system
     are_all = len(starts) <= MAX_STARTS and can_list_initial_states(system)
     shown = Evidence(formula, True, Run(state, ()), starts=starts[:MAX_STARTS], scope=scope)
     if system.is_synchronous:
@@ -179,7 +180,11 @@ def _tables(
 ) -> Iterator[Advice]:
     if not formula.uniform:
         names = _readable(system, system.variable)
-        yield from _table(_situations(system, visited, choose, formula.group, names), names, None)
+        members: list[Sequence[str]] = [formula.group]
+        if any(len(choose(state)) > 1 for state in visited):
+            members = [(agent,) for agent in dict.fromkeys(formula.group)]
+        for some in members:
+            yield from _table(_situations(system, visited, choose, some, names), names, None)
         return
     for agent in dict.fromkeys(formula.group):
         names = _readable(system, system.agent[agent].local)

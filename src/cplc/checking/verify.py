@@ -30,7 +30,19 @@ from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
-from cplc.logic.formulas import Enforces, Formula, Globally, OnPaths, Taken, subformulas
+from cplc.logic.formulas import (
+    And,
+    Derived,
+    Enforces,
+    Formula,
+    Globally,
+    Not,
+    OnPaths,
+    Taken,
+    children,
+    is_propositional,
+    subformulas,
+)
 from cplc.reductions.problem import LiftingError, PerSystem
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
@@ -136,17 +148,17 @@ class _ResultBuilder:
         self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def _check_support(self) -> None:
-        """Raise `ResourceExhausted` for strategies of groups with a member whose own messages are bounded.
+        """Raise `ResourceExhausted` for goals that path quantifiers, knowledge or other groups decide.
 
-        A member that refuses to act must not win by stopping the clock, so its bounds would have to wait for sends that
-        it insists on. The engines do not play that game.
+        The states that a group with bounded members can bring about by refusing to send are no states of the others'
+        formulas, whose bounds stop the clock.
         """
         system = self.selector.system
-        names = [name for name, _ in self.question.bounds]
-        bounded = {system.message[name].sender if name in system.message else name for name in names}
-        groups = [one.group for one in subformulas(self.question.formula) if isinstance(one, Enforces)]
-        if any(not bounded.isdisjoint(group) for group in groups):
-            raise ResourceExhausted("strategies of who acts `within` a bound by assumption are not decided")
+        for one in subformulas(self.question.formula):
+            members = system.bounded_members(one.group) if isinstance(one, Enforces) else frozenset()
+            if members and isinstance(one, Enforces) and not _is_played_by(members, one, system):
+                what = f"a goal of `<<{', '.join(one.group)}>>`, whose messages are bounded,"
+                raise ResourceExhausted(f"{what} is decided only if states, or strategies of the group, decide it")
 
     def result(self) -> Result:
         self._check_support()
@@ -220,6 +232,7 @@ class _ResultBuilder:
             + self.remarks.on_conflicts(first, evidence)
             + left_out,
             reason=problem or undecided,
+            operand=first.operand,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
 
@@ -391,6 +404,20 @@ class _ResultBuilder:
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
+
+
+def _is_played_by(members: frozenset[str], formula: Formula, system: System) -> bool:
+    """Return whether states decide the formula, or strategies of groups with these bounded members."""
+    if isinstance(formula, Enforces):
+        operands = children(formula.goal)
+        return system.bounded_members(formula.group) == members and all(
+            _is_played_by(members, one, system) for one in operands
+        )
+    if isinstance(formula, Derived):
+        return _is_played_by(members, formula.definition, system)
+    if isinstance(formula, Not | And):
+        return all(_is_played_by(members, one, system) for one in children(formula))
+    return is_propositional(formula)
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:

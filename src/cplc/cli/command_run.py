@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cplc.cli import output
 from cplc.cli.exit_codes import Exit, exit_code
 from cplc.cli.limits import Interrupted, Limits, compute_supervised, run_supervised
 from cplc.cli.output import AnyFormat, Colour
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
-    from cplc.report.text import Style
+    from cplc.report.layout import Layout, Style
     from cplc.runtime.context import Context
 
 Outcome = TypeVar("Outcome")
@@ -23,8 +25,12 @@ INTERRUPTED = "the run was interrupted"
 class CommandRun:
     """A run of a command on files; used by the main thread only."""
 
-    def __init__(self, form: AnyFormat, colour: Colour, limits: Limits | None = None) -> None:
+    def __init__(
+        self, form: AnyFormat, colour: Colour, limits: Limits | None = None, *, shows_warnings: bool = False
+    ) -> None:
         self.form = form
+        self.shows_warnings = shows_warnings
+        """True if warnings about the file are printed in full; otherwise they are counted, and `check` prints them."""
         self.colour = colour
         self.limits = limits or Limits()
         self.diagnostics: list[Diagnostic] = []
@@ -37,10 +43,21 @@ class CommandRun:
         """The style of results on standard output."""
         return output.result_style(self.colour)
 
+    @property
+    def layout(self) -> Layout:
+        """The layout of results on standard output."""
+        return output.layout_for(self.colour)
+
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Print diagnostics on standard error, unless they are part of a document."""
         self.diagnostics.extend(diagnostics)
-        output.write_diagnostics(diagnostics, form=self.form, colour=self.colour, err=True)
+        shown, warnings = list(diagnostics), list[Diagnostic]()
+        if self.form == "text" and not self.shows_warnings:
+            warnings = [one for one in diagnostics if _is_shown_by_check(one)]
+            shown = [one for one in diagnostics if not _is_shown_by_check(one)]
+        output.write_diagnostics(shown, form=self.form, colour=self.colour, err=True)
+        for file in dict.fromkeys(one.span.source.name for one in warnings):
+            output.write(f"{_warnings_text(file, warnings)}\n", err=True)
 
     def consume(
         self,
@@ -92,3 +109,13 @@ def run_to_completion(work: Callable[[], Outcome], limits: Limits, what: str) ->
         return INTERRUPTED
     finally:
         progress.clear()
+
+
+def _is_shown_by_check(one: Diagnostic) -> bool:
+    return one.severity == "warning" and one.span.source.name.endswith(".cpl")
+
+
+def _warnings_text(file: str, warnings: Sequence[Diagnostic]) -> str:
+    """Return how many warnings a file has, and the command that shows them."""
+    number = sum(one.span.source.name == file for one in warnings)
+    return f"{printable(file)}: {number} warning{'s' * (number > 1)}; `cplc check {quote(printable(file))}` shows them"

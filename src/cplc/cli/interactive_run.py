@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question
     from cplc.compilation import Compilation
     from cplc.logic.expressions import Value
-    from cplc.report.text import Part, Style
+    from cplc.report.layout import Part, Style
     from cplc.simulation.interactive_session import Choice, RunVerdict, RunVerdicts, Session, Verdict
     from cplc.simulation.rng import RandomSource
     from cplc.simulation.run_replay import Replayed

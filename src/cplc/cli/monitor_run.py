@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cplc.logs.mapping import LogMapping
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
-    from cplc.report.text import Part, Style
+    from cplc.report.layout import Part, Style
 
 
 MIN_SAVE_INTERVAL_SECONDS: Final = 1.0

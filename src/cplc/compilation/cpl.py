@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from cplc.checking.verify import AnswerListener
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
+    from cplc.logic.formulas import Formula
     from cplc.lowering.lower import View
     from cplc.mutation.mutants import Mutant
     from cplc.semantics.analysis import Analysis
     from cplc.semantics.data_independence import UniformityCheck
     from cplc.semantics.imports import Load
-    from cplc.semantics.model import Bound, CheckedModel
+    from cplc.semantics.model import Bound, Check, CheckedModel
     from cplc.semantics.symbol_index import Index
     from cplc.semantics.terms import Does, Term
     from cplc.syntax import ast
@@ -143,6 +144,13 @@ class CplCompilation(Compilation):
     @property
     def protocol_names(self) -> tuple[str, ...]:
         return tuple(protocol.name.text for protocol in self.file.protocols)
+
+    @property
+    def direct_imports(self) -> tuple[Path, ...] | None:
+        if self._parsed[1]:
+            return None
+        folder = (self.path or Path()).parent
+        return tuple(folder / one.target for one in self.file.imports if one.is_path)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -275,7 +283,7 @@ class CplCompilation(Compilation):
         for index, declared in enumerate(model.properties):
             yield declared.name, partial(self._property, index)
         for check in model.checks:
-            yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
+            yield check.name, partial(self._check, check.name, check)
         for name in self._usual:
             yield name, partial(self._usual_check, name)
 
@@ -289,7 +297,7 @@ class CplCompilation(Compilation):
         """The usual checks that the file neither names nor switches off."""
         from cplc.language.words import USUAL_CHECKS
 
-        named = {check.name for check in self.model.checks}
+        named = {check.name for check in self.model.checks if not check.assuming}
         return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
 
     @cached_property
@@ -298,7 +306,7 @@ class CplCompilation(Compilation):
 
     def _usual_check(self, name: str) -> BoundQuestion:
         """Return a usual check; its places are the declarations that it is about."""
-        bound = self._check(name, True, None)
+        bound = self._check(name)
         places = [place if place and place.source == self.source else None for place in bound.question.places]
         question = replace(bound.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
         return replace(bound, question=question)
@@ -332,6 +340,8 @@ class CplCompilation(Compilation):
             vacuous_quantifiers=declared.vacuous_quantifiers,
             constant_implications=declared.constant_implications,
             system=system if is_own else None,
+            written=declared.written,
+            instances=_instances(declared.instances, formula),
         )
         return BoundQuestion(question, system)
 
@@ -341,15 +351,22 @@ class CplCompilation(Compilation):
         observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
         return frozenset(views) - observed
 
-    def _check(self, name: str, expect_holds: bool, span: Span | None) -> BoundQuestion:
+    def _check(self, name: str, declared: Check | None = None) -> BoundQuestion:
+        """Return a check with what the file expects and assumes where it declares it."""
         from cplc.checking.builtin_checks import build_check
         from cplc.lowering.lower import all_views
         from cplc.lowering.promises import debts_of
 
         views = all_views(self.model) if name == "aligned" else ()
-        system = self.system_with(self._observed(iter(views)))
-        expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
+        bounds = declared.bounds if declared is not None else ()
+        system = self.system_with(self._observed(iter(views)), bounds=bounds)
+        expected: Literal["holds", "fails"] = "holds" if declared is None or declared.expect_holds else "fails"
+        span = None if declared is None else declared.span
         question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
+        if declared is not None and declared.assuming:
+            own = question.system or (system if bounds else None)
+            text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
+            question = replace(question, assuming=assuming, bounds=text, system=own)
         return BoundQuestion(question, system)
 
     @property
@@ -375,7 +392,7 @@ class CplCompilation(Compilation):
         usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
         return (
             *(make() for name, make in outline if name in names and name in declared),
-            *(self._check(name, True, None) for name in usual),
+            *map(self._check, usual),
         )
 
     def questions_with_thresholds(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
@@ -513,3 +530,12 @@ class CplCompilation(Compilation):
 
 def _itself(question: BoundQuestion) -> BoundQuestion:
     return question
+
+
+def _instances(declared: Iterable[tuple[str, int]], formula: Formula) -> tuple[str, ...]:
+    """Return the instance of each operand of a conjunction, or of the formula; nothing if lowering has merged them."""
+    from cplc.logic.formulas import And
+
+    labels = tuple(label for label, number in declared for _ in range(number))
+    operands = formula.operands if isinstance(formula, And) else (formula,)
+    return labels if len(labels) == len(operands) and any(labels) else ()

@@ -26,9 +26,9 @@ from cplc.report.analysis_drawings import drawings, estimate_drawings
 from cplc.report.comparison import Side, comparison_data, comparison_text
 from cplc.report.decision_page import Section
 from cplc.report.estimate import Asking, estimate_concise, estimate_data, estimate_text
+from cplc.report.layout import Style, plain
 from cplc.report.outcome import standing
 from cplc.report.step_text import place
-from cplc.report.text import Style, plain
 
 
 @dataclass(frozen=True)

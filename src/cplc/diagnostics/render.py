@@ -34,8 +34,8 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: int = 50) -> str:
-    """Return all diagnostics with their frames and a line that counts them; at most ``limit`` in full."""
-    ordered = in_order(diagnostics)
+    """Return all diagnostics with their frames, errors first, and a line that counts them; ``limit`` in full."""
+    ordered = sorted(in_order(diagnostics), key=lambda one: not one.is_error)
     if not ordered:
         return ""
     blocks = ["\n".join(_diagnostic(diagnostic, style)) for diagnostic in ordered[:limit]]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr
 from cplc.logic.formulas import Formula
+from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -91,18 +93,52 @@ class Engine(ABC, Generic[S]):
 
     @abstractmethod
     def enforcing(self, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
-        """Return the winning region and winning strategies of a group; the sets may contain unreachable states."""
+        """Return the winning region and winning strategies of a group; the sets may contain unreachable states.
+
+        The sets of the strategies belong to the engine `as_played_by` the group.
+        """
 
     def strategy(self, formula: f.Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
         """Return one strategy that wins from all of these states; None if there is none.
 
         Synchronous games under fairness conditions have no such strategy to show.
         """
-        solution = self.enforcing(formula, assuming)
+        solution, played = self.enforcing(formula, assuming), self.as_played_by(formula.group)
+        starts = self.embedded(starts, played)
         for plan in solution.strategies:
-            if self.is_empty(self.difference(starts, plan.winning_region)):
+            if played.is_empty(played.difference(starts, plan.winning_region)):
                 return plan
         return solution.joint_strategy(starts)
+
+    # --- bounds on what members of a group send
+
+    free_members: frozenset[str] = frozenset()
+    """The agents without whose bounds this engine explores a system."""
+
+    @cached_property
+    def _played_by(self) -> dict[frozenset[str], Engine[S]]:
+        return {}
+
+    def as_played_by(self, group: Iterable[str]) -> Engine[S]:
+        """Return the engine of the system without the bounds on messages of these agents, who may refuse to send them.
+
+        Its states include those of this engine.
+        """
+        members = self.system.bounded_members(group)
+        if members == self.free_members:
+            return self
+        if self.free_members:
+            raise ResourceExhausted("strategies of groups with different bounds are not decided within each other")
+        if members not in self._played_by:
+            self._played_by[members] = self._without_bounds_of(members)
+        return self._played_by[members]
+
+    def _without_bounds_of(self, members: frozenset[str]) -> Engine[S]:
+        raise NotImplementedError
+
+    def embedded(self, states: S, into: Engine[S]) -> S:
+        """Return the set as one of an engine whose states include those of this engine."""
+        return states
 
     @abstractmethod
     def agreeing(self, observed: tuple[Expr, ...], states: S) -> S:

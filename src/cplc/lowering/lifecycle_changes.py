@@ -97,7 +97,8 @@ def _parts(step: Step, conditions: dict[str, Expr]) -> Iterator[Step]:
         )
     for choice in product((True, False), repeat=len(doubtful)):
         parts = tuple(zip(doubtful, choice, strict=True))
-        chosen = (when if made else e.negate(when) for when, made in zip(doubtful.values(), choice, strict=True))
+        chosen = [when if made else e.negate(when) for when, made in zip(doubtful.values(), choice, strict=True)]
         guard = e.conj((step.guard, *chosen))
-        if not e.is_false(guard):
-            yield replace(step, name=step.name + _suffix(parts), guard=guard, parts=parts)
+        unbounded = None if step.unbounded is None else e.conj((step.unbounded, *chosen))
+        if not e.is_false(guard if unbounded is None else unbounded):
+            yield replace(step, name=step.name + _suffix(parts), guard=guard, parts=parts, unbounded=unbounded)

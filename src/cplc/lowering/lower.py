@@ -17,6 +17,7 @@ from cplc.semantics.terms import Does, InState, Stands, Term, is_about_runs, sub
 from cplc.system.commitments import standing_of
 from cplc.system.model import (
     Agent,
+    BoundedMessage,
     Claim,
     Commitment,
     Justice,
@@ -46,10 +47,11 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
     steps, hazards = _steps(builder)
     interpretation = Interpretation(model, terminal=terminal(steps))
     counters: tuple[Variable, ...] = ()
+    bounds: tuple[BoundedMessage, ...] = ()
     if model.delays or model.bounds:
         from cplc.lowering.time_bounds import bounded
 
-        counters, steps = bounded(builder, steps)
+        counters, steps, bounds = bounded(builder, steps)
     return System(
         name=model.name,
         header=_header(model),
@@ -100,6 +102,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         ),
         hazards=hazards,
         tick=model.tick,
+        bounded=bounds,
         claims=tuple(
             Claim(
                 claim.name,

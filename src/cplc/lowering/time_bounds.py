@@ -23,7 +23,7 @@ ages have no such limit. Above k only their order on the channel is of use, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -34,11 +34,13 @@ from cplc.lowering.steps import StepBuilder, copy_variables
 from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
-from cplc.system.model import Step, Variable
+from cplc.system.model import BoundedMessage, Step, Variable
 
 
-def bounded(builder: StepBuilder, steps: tuple[Step, ...]) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
-    """Return the variables that count flights and ages, and the steps with the bounds of the model."""
+def bounded(
+    builder: StepBuilder, steps: tuple[Step, ...]
+) -> tuple[tuple[Variable, ...], tuple[Step, ...], tuple[BoundedMessage, ...]]:
+    """Return the variables that count flights and ages, the steps with the bounds of the model, and what is bounded."""
     return _Bounds(builder, steps).result()
 
 
@@ -76,13 +78,13 @@ class _Bounds:
     def _model(self) -> CheckedModel:
         return self.builder.model
 
-    def result(self) -> tuple[tuple[Variable, ...], tuple[Step, ...]]:
+    def result(self) -> tuple[tuple[Variable, ...], tuple[Step, ...], tuple[BoundedMessage, ...]]:
         variables = [Variable(name, domain, (0,), "flight", "Env", about) for about, name, domain in self._flights]
         for age in self._ages.values():
             if age.most:
                 name = age.message.name
                 variables.append(Variable(due_variable(name), tuple(range(age.most + 1)), (0,), "due", "Env", name))
-        return tuple(variables), tuple(map(self._bounded_step, self.steps))
+        return tuple(variables), tuple(map(self._bounded_step, self.steps)), tuple(self._sends_due)
 
     # --- flights
 
@@ -101,16 +103,27 @@ class _Bounds:
                 yield message, delay
 
     def _flight_updates(self, step: Step) -> Iterator[tuple[str, Expr]]:
+        if step.kind != "tick":
+            received = dict.fromkeys(
+                name for variable in step.writes for name in self._flights_ended_by.get(variable, ())
+            )
+            yield from ((name, e.Const(0)) for name in sorted(received))
+            return
         for message, delay in self._delayed:
-            if not delay:
-                continue
-            name = flight_variable(message.name)
-            ticks = e.Read(name)
-            if step.kind == "tick":
+            if delay:
+                name = flight_variable(message.name)
+                ticks = e.Read(name)
                 flying = e.conj((in_flight(message), e.less(ticks, e.Const(delay))))
                 yield name, e.ite(flying, e.arith("+", ticks, e.Const(1)), ticks)
-            elif not step.writes.isdisjoint(copy_variables(message, message.receiver)):
-                yield name, e.Const(0)
+
+    @cached_property
+    def _flights_ended_by(self) -> dict[str, list[str]]:
+        """The variables of flights that end where a receiver's copy is written, by the variables of that copy."""
+        ended: dict[str, list[str]] = {}
+        for message, delay in self._delayed:
+            for variable in copy_variables(message, message.receiver) if delay else ():
+                ended.setdefault(variable, []).append(flight_variable(message.name))
+        return ended
 
     @property
     def _arrivals_due(self) -> Iterator[Expr]:
@@ -165,14 +178,20 @@ class _Bounds:
         return e.conj((due, e.negate(e.Read(copy_variable(message.name, message.sender)))))
 
     def _age_updates(self, step: Step, updates: Mapping[str, Expr]) -> Iterator[tuple[str, Expr]]:
-        for age in self._ages.values():
-            if not age.most:
-                continue
-            remains = self._stays_due(age, step, updates)
-            if step.kind == "tick":
-                yield due_variable(age.message.name), e.ite(remains, self._after_tick(age), e.Const(0))
-            elif not step.writes.isdisjoint(e.reads(age.due)):
-                yield due_variable(age.message.name), e.ite(remains, age.value, e.Const(0))
+        affected = {name for variable in step.writes for name in self._ages_that_read.get(variable, ())}
+        for name, age in self._ages.items():
+            if age.most and (step.kind == "tick" or name in affected):
+                later = self._after_tick(age) if step.kind == "tick" else age.value
+                yield due_variable(name), e.ite(self._stays_due(age, step, updates), later, e.Const(0))
+
+    @cached_property
+    def _ages_that_read(self) -> dict[str, list[str]]:
+        """The messages whose being due depends on a variable."""
+        dependent: dict[str, list[str]] = {}
+        for name, age in self._ages.items():
+            for variable in e.reads(age.due):
+                dependent.setdefault(variable, []).append(name)
+        return dependent
 
     def _after_tick(self, age: _Age) -> Expr:
         """Return the value for an age that is one tick greater.
@@ -203,12 +222,13 @@ class _Bounds:
         return e.conj((age.due, e.substitute(age.due, updates)))
 
     @property
-    def _sends_due(self) -> Iterator[Expr]:
-        """Yield where a message must be sent before the next tick."""
+    def _sends_due(self) -> Iterator[BoundedMessage]:
+        """Yield each bounded message, with the condition that it must be sent before the next tick."""
         for age in self._ages.values():
             if age.bound is not None:
-                possible = e.disj(step.guard for step in self._sends(age.message.name))
-                yield e.conj((possible, age.overdue))
+                message = age.message
+                possible = e.disj(step.guard for step in self._sends(message.name))
+                yield BoundedMessage(message.name, message.sender, e.conj((possible, age.overdue)))
 
     def _sends(self, message: str) -> Iterator[Step]:
         return (step for step in self.steps if step.kind in ("send", "exchange") and step.event == message)
@@ -229,14 +249,17 @@ class _Bounds:
     def _bounded_step(self, step: Step) -> Step:
         updates = dict(step.updates)
         counters = (*self._flight_updates(step), *self._age_updates(step, updates))
-        guard = step.guard
+        unbounded = step.guard
+        waiting: tuple[Expr, ...] = ()
         if step.kind == "tick":
-            guard = e.conj((guard, *map(e.negate, self._before_the_next_tick)))
+            restarts = (step.guard for step in self.steps if step.kind == "restart")
+            unbounded = e.conj((step.guard, *map(e.negate, (*self._arrivals_due, *restarts))))
+            waiting = tuple(e.negate(message.overdue) for message in self._sends_due)
         elif step.kind in ("send", "exchange"):
-            guard = e.conj((guard, *map(e.negate, self._older_ones(step))))
-        return replace(step, guard=guard, updates=(*step.updates, *counters))
-
-    @property
-    def _before_the_next_tick(self) -> Iterable[Expr]:
-        restarts = (step.guard for step in self.steps if step.kind == "restart")
-        return (*self._arrivals_due, *self._sends_due, *restarts)
+            waiting = tuple(map(e.negate, self._older_ones(step)))
+        return replace(
+            step,
+            guard=e.conj((unbounded, *waiting)),
+            updates=(*step.updates, *counters),
+            unbounded=unbounded if waiting else None,
+        )

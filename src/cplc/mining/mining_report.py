@@ -15,7 +15,7 @@ from cplc.mining.observed_choices import (
     PromiseCoverage,
 )
 from cplc.report.json_data import Data
-from cplc.report.text import Style, plain
+from cplc.report.layout import Style, plain
 
 
 def beliefs_text(estimates: BeliefEstimates, *, points: bool) -> Iterator[str]:

@@ -10,8 +10,8 @@ from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, Opti
 from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
+from cplc.report.layout import Part, Style, plain
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
-from cplc.report.text import Part, Style, plain
 from cplc.system.interpreter import holds
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold

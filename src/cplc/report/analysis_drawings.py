@@ -29,7 +29,7 @@ _STYLE = """
   --line: #343c4a; --never: #76aef0; --always: #e39a55; --loss: #e39a55; --gain: #76aef0; --mark: #e3e8f0;
   --asked: #ff8a7e; } }
 .cplc-figure text { font: 12px system-ui, sans-serif; fill: var(--ink); text-anchor: start; }
-.cplc-figure .title { font-size: 14px; font-weight: 700; }
+.cplc-figure .title { font-size: 13px; font-weight: 700; }
 .cplc-figure .faint { fill: var(--faint); }
 .cplc-figure .end { text-anchor: end; }
 .cplc-figure .middle { text-anchor: middle; }
@@ -43,15 +43,24 @@ _STYLE = """
 .cplc-figure .asked { stroke: var(--asked); stroke-width: 1.5; stroke-dasharray: 5 3; }
 .cplc-figure .asking { fill: var(--asked); }
 """
-_WIDTH = 760
-_NAMES, _LEFT, _RIGHT = 192, 258, 60
-"""Ends of the names and of the plot; the space between has room for the number at the end of a bar."""
-_ROW, _BAR = 30, 18
+_WIDTH = 440
+"""Points: narrow enough to be read on a telephone, where a page scales it down a little."""
+_LEFT, _RIGHT = 64, 64
+"""Margins of the plot of a tornado, with room for the number at the end of a bar."""
+_ROW, _BAR = 40, 16
 _ROWS = 12
-MAX_NAME_LENGTH = 22
+MAX_NAME_LENGTH = 50
+_MAX_TITLE_LENGTH = 54
+_TITLE, _KEY = 22, 36
+"""Height of the baseline of the title, and of the top of the key."""
+_KEY_ROW, _LINE = 18, 13
+_CHARACTER = 6.4
+"""Assumed width of a character of a label."""
 _BINS = 30
 _DISTINCT = 12
-_NARROWEST = 34
+_PLOT, _HEIGHT = 48, 180
+"""Left margin and height of a plot of values."""
+_NARROWEST = 46
 """Between two values with a label each, in points of the drawing."""
 
 
@@ -71,36 +80,40 @@ def tornado(title: str, figure: float, bars: Sequence[Bar], thresholds: Sequence
     shown = bars[:_ROWS]
     numbers = [figure, *(value for _, value in thresholds), *(end for bar in shown for end in (bar.never, bar.always))]
     scale = _scale(min(numbers), max(numbers), _LEFT, _WIDTH - _RIGHT)
-    top, bottom = 78, 78 + _ROW * len(shown)
+    colours = (("never", "if it never happens"), ("always", "if it always happens"))
+    key = _key(colours, f"as believed: {_number(figure)}")
+    marks = _Marks(scale, [(text, value, "asked") for text, value in thresholds])
+    top = key.bottom + marks.height
+    bottom = top + _ROW * len(shown) + 6
     more = len(bars) - len(shown)
-    body = [
-        *_grid(scale, top, bottom),
-        *_marks(scale, top, bottom, [(text, value, "asked") for text, value in thresholds]),
-    ]
+    body = [*key.body, *_grid(scale, top, bottom), *marks.drawn(top, bottom)]
     for at, bar in enumerate(shown):
-        body += _row(scale, figure, bar, top + _ROW * at + (_ROW - _BAR) // 2)
-    body += _marks(scale, top, bottom, [("", figure, "mark")])
-    body += _key(top - 44, (("never", "if it never happens"), ("always", "if it always happens")), _number(figure))
+        body += _row(scale, figure, bar, top + _ROW * at)
+    body += _Marks(scale, [("", figure, "mark")]).drawn(top, bottom)
     if more:
-        body.append(_text(_LEFT, bottom + 38, f"and {more} more that count less", "faint"))
+        body.append(_text(16, bottom + 38, f"and {more} more that count less", "faint"))
     description = "; ".join(
         f"{bar.name}: {_number(bar.never)} if never, {_number(bar.always)} if always" for bar in shown
     )
-    return _svg(title, f"{_number(figure)} as believed. {description}.", bottom + (50 if more else 32), body)
+    return _svg(title, f"{_number(figure)} as believed. {description}.", bottom + (50 if more else 28), body)
 
 
-def _row(scale: _Scale, figure: float, bar: Bar, y: int) -> Iterator[str]:
+def _row(scale: _Scale, figure: float, bar: Bar, y: float) -> Iterator[str]:
+    """Yield the name of the belief, and below it the bar with a number at each end."""
     apart = (bar.never - figure) * (bar.always - figure) <= 0
-    halves = (("never", bar.never, y), ("always", bar.always, y if apart else y + _BAR // 2))
-    name = bar.name if len(bar.name) <= MAX_NAME_LENGTH else bar.name[: MAX_NAME_LENGTH - 1] + "…"
+    first, baseline = y + 18, y + 18 + _BAR - 4
+    halves = (("never", bar.never, first), ("always", bar.always, first if apart else first + _BAR // 2))
+    name = _shortened(bar.name, MAX_NAME_LENGTH)
     about = f"<title>{escape(f'{bar.name} {bar.believed}: {bar.about}')}</title>"
-    yield f"<g>{about}{_text(_NAMES, y + 13, f'{name} {bar.believed}', 'end')}"
+    yield f"<g>{about}{_text(16, y + 13, f'{name} {bar.believed}', 'value')}"
     for kind, value, at in halves:
         x, end = sorted((scale.x(figure), scale.x(value)))
         yield _rect(x, at, end - x, _BAR if apart else _BAR // 2, kind)
     low, high = sorted((bar.never, bar.always))
-    yield _text(scale.x(min(low, figure)) - 4, y + 13, _number(low), "value end")
-    yield _text(scale.x(max(high, figure)) + 4, y + 13, _number(high), "value") + "</g>"
+    left, right = _number(low), _number(high)
+    yield _text(max(scale.x(min(low, figure)) - 4, _CHARACTER * len(left)), baseline, left, "value end")
+    begin = min(scale.x(max(high, figure)) + 4, _WIDTH - _CHARACTER * len(right))
+    yield _text(begin, baseline, right, "value") + "</g>"
 
 
 def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequence[tuple[str, float]] = ()) -> str:
@@ -109,12 +122,12 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
     numbers = [low, high, *(value for _, value in marks)]
     if _stand_apart(chances, numbers):
         gap = min((float(b[0] - a[0]) for a, b in pairwise(chances)), default=1.0)
-        scale = _scale(min(numbers) - gap / 2, max(numbers) + gap / 2, 60, _WIDTH - 30)
+        scale = _scale(min(numbers) - gap / 2, max(numbers) + gap / 2, _PLOT, _WIDTH - 24)
         half = min(22.0, gap * scale.per * 0.4)
         columns = [_Column(scale.x(float(v)) - half, 2 * half, p, v > 0, _number(float(v))) for v, p in chances]
     else:
         step = _step(max(high - low, 1e-12) / _BINS)
-        scale = _scale(min(numbers) - step, max(numbers), 60, _WIDTH - 30)
+        scale = _scale(min(numbers) - step, max(numbers), _PLOT, _WIDTH - 24)
         bins: dict[int, float] = {}
         for value, probability in chances:
             at = ceil(value / Fraction(repr(step)))
@@ -123,18 +136,20 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
             _Column(scale.x((at - 1) * step) + 0.5, step * scale.per - 1, p, at > 0, _between(at, step))
             for at, p in sorted(bins.items())
         ]
-    top, bottom = 96, 296
     most = max(column.share for column in columns)
-    lines = [(text, value, "mark") for text, value in marks]
-    body = [*_grid(scale, top, bottom), *_marks(scale, top - 16, bottom, lines)]
+    key = _key((("loss", "no gain"), ("gain", "gain")))
+    mark_lines = _Marks(scale, [(text, value, "mark") for text, value in marks])
+    top = key.bottom + mark_lines.height + _LINE
+    bottom = top + _HEIGHT
+    body = [*key.body, *_grid(scale, top, bottom), *mark_lines.drawn(top - _LINE, bottom)]
+    room = _Room()
     for one in columns:
         height = one.share / most * (bottom - top)
         about = f"<title>{escape(f'{one.name}: {_percent(one.share)}')}</title>"
         body.append(f"<g>{about}{_rect(one.x, bottom - height, one.width, height, 'gain' if one.gains else 'loss')}")
         if len(columns) <= _DISTINCT:
-            body.append(_text(one.x + one.width / 2, bottom - height - 5, _percent(one.share), "value middle"))
+            body += room.label(one.x + one.width / 2, bottom - height - 5, _percent(one.share))
         body.append("</g>")
-    body += _key(top - 58, (("loss", "no gain"), ("gain", "gain")), "")
     description = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
     return _svg(title, description + ".", bottom + 32, body)
 
@@ -144,32 +159,36 @@ def staircase(
 ) -> str:
     """Return how probable each value or more is, at least and at most; the values ascend."""
     values = [float(value) for value, _, _ in levels]
-    scale = _scale(min(values), max(values), 60, _WIDTH - 30)
-    top, bottom = 96, 296
-    body = [*_grid(scale, top, bottom), *_shares(scale, top, bottom)]
+    scale = _scale(min(values), max(values), _PLOT, _WIDTH - 24)
+    key = _key((("gain", "guaranteed"), ("open", "if what is open goes well")))
+    mark_lines = _Marks(scale, [(text, value, "mark") for text, value in marks])
+    top = key.bottom + mark_lines.height + _LINE
+    bottom = top + _HEIGHT
+    room = _Room()
+    body = [*key.body, *_grid(scale, top, bottom), *_shares(scale, top, bottom, room)]
     for before, (value, least, most) in zip([values[0], *values], levels, strict=False):
         x, width = scale.x(before), scale.x(float(value)) - scale.x(before)
         about = f"{_number(float(value))} or more: {_percent(least)} at least, {_percent(most)} at most"
         body.append(f"<g><title>{escape(about)}</title>")
         for share, kind in ((most, "open"), (least, "gain")):
             body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
-        shown = dict.fromkeys((most, least)) if len(levels) <= _DISTINCT and width >= _NARROWEST else ()
-        body += (_text(x + width / 2, bottom - p * (bottom - top) - 5, _percent(p), "value middle") for p in shown)
+        for share in dict.fromkeys((least, most)) if len(levels) <= _DISTINCT else ():
+            body += room.label(x + width / 2, bottom - share * (bottom - top) - 5, _percent(share))
         body.append("</g>")
-    body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
-    body += _key(top - 58, (("gain", "guaranteed"), ("open", "if what is open goes well")), "")
+    body += mark_lines.drawn(top - _LINE, bottom)
     description = "; ".join(
         f"{_number(float(value))} or more: {_percent(least)} to {_percent(most)}" for value, least, most in levels[:200]
     )
     return _svg(title, description + ".", bottom + 32, body)
 
 
-def _shares(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
+def _shares(scale: _Scale, top: float, bottom: float, room: _Room) -> Iterator[str]:
     left, right = scale.x(scale.ticks[0]), scale.x(scale.ticks[-1])
     for share in (0.5, 0.95):
         y = bottom - share * (bottom - top)
         yield f'<line class="grid" x1="{_at(left)}" y1="{_at(y)}" x2="{_at(right)}" y2="{_at(y)}"/>'
-        yield _text(left - 6, y + 4, _percent(share), "faint end value")
+        text = _percent(share)
+        yield from room.label(left - 6 - _CHARACTER * len(text) / 2, y + 4, text, "faint value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +204,9 @@ def _stand_apart(chances: Sequence[tuple[Fraction, float]], numbers: Sequence[fl
     """True if every value has room for a column of its own."""
     if len(chances) > _DISTINCT:
         return False
-    room = (_WIDTH - 90) / max(max(numbers) - min(numbers), 1e-12)
+    points = (_WIDTH - _PLOT - 24) / max(max(numbers) - min(numbers), 1e-12)
     gaps = (float(after[0] - before[0]) for before, after in pairwise(chances))
-    return all(gap * room >= _NARROWEST for gap in gaps)
+    return all(gap * points >= _NARROWEST for gap in gaps)
 
 
 def _between(at: int, step: float) -> str:
@@ -231,35 +250,81 @@ def _step(least: float) -> float:
 # --- pieces
 
 
-def _grid(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
+class _Room:
+    """The places of labels: one that would meet another is left out."""
+
+    def __init__(self) -> None:
+        self._boxes: list[tuple[float, float, float]] = []
+
+    def label(self, x: float, y: float, text: str, kind: str = "value") -> Iterator[str]:
+        """Yield the label in the middle of this place, if there is room."""
+        half = _CHARACTER * len(text) / 2
+        left, right = x - half, x + half
+        is_free = all(
+            right + 4 <= begin or end + 4 <= left or abs(y - line) >= _LINE for begin, end, line in self._boxes
+        )
+        if is_free and left >= 0 and right <= _WIDTH:
+            self._boxes.append((left, right, y))
+            yield _text(x, y, text, f"{kind} middle")
+
+
+def _grid(scale: _Scale, top: float, bottom: float) -> Iterator[str]:
+    room = _Room()
     for tick in scale.ticks:
         x = _at(scale.x(tick))
-        yield f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>'
-        yield _text(scale.x(tick), bottom + 16, _number(tick), "faint middle")
+        yield f'<line class="grid" x1="{x}" y1="{_at(top)}" x2="{x}" y2="{_at(bottom)}"/>'
+        yield from room.label(scale.x(tick), bottom + 16, _number(tick), "faint")
 
 
-def _marks(scale: _Scale, top: int, bottom: int, marks: Sequence[tuple[str, float, str]]) -> Iterator[str]:
-    """Yield lines across, each named above it; names that would meet stand one above the other."""
-    ends: list[float] = []
-    for text, value, kind in sorted(marks, key=lambda mark: mark[1]):
-        x = scale.x(value)
-        if text:
-            width = 6.4 * len(text)
-            begin = min(max(x - width / 2, 4.0), _WIDTH - width - 4)
-            level = next((at for at, end in enumerate(ends) if end < begin), len(ends))
-            ends[level : level + 1] = [begin + width + 8]
-            yield _text(begin, top - 5 - 13 * level, text, "value asking" if kind == "asked" else "value")
-        yield f'<line class="{kind}" x1="{_at(x)}" y1="{top}" x2="{_at(x)}" y2="{bottom}"/>'
+class _Marks:
+    """Lines across a plot, each named above it; names that would meet stand one above the other."""
+
+    def __init__(self, scale: _Scale, marks: Sequence[tuple[str, float, str]]) -> None:
+        self._lines = [(scale.x(value), kind) for _, value, kind in marks]
+        self._names: list[tuple[float, int, str, str]] = []
+        ends: list[float] = []
+        for text, value, kind in sorted(marks, key=lambda mark: mark[1]):
+            if text:
+                width = _CHARACTER * len(text)
+                begin = min(max(scale.x(value) - width / 2, 4.0), max(_WIDTH - width - 4, 4.0))
+                level = next((at for at, end in enumerate(ends) if end < begin), len(ends))
+                ends[level : level + 1] = [begin + width + 8]
+                self._names.append((begin, level, text, kind))
+        self.height = _LINE * len(ends) + 5
+        """The height of the names."""
+
+    def drawn(self, top: float, bottom: float) -> Iterator[str]:
+        """Yield the lines and their names; ``top`` is the bottom of the names."""
+        for x, kind in self._lines:
+            yield f'<line class="{kind}" x1="{_at(x)}" y1="{_at(top)}" x2="{_at(x)}" y2="{_at(bottom)}"/>'
+        for begin, level, text, kind in self._names:
+            yield _text(begin, top - 5 - _LINE * level, text, "value asking" if kind == "asked" else "value")
 
 
-def _key(y: int, colours: Sequence[tuple[str, str]], figure: str) -> Iterator[str]:
-    x = 16.0
-    for kind, text in colours:
-        yield _rect(x, y, 12, 12, kind) + _text(x + 18, y + 10, text, "faint")
-        x += 36 + 6.6 * len(text)
-    if figure:
-        yield f'<line class="mark" x1="{_at(x + 6)}" y1="{y - 1}" x2="{_at(x + 6)}" y2="{y + 13}"/>'
-        yield _text(x + 16, y + 10, f"as believed: {figure}", "faint")
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The meaning of the colours, and of the line across."""
+
+    body: tuple[str, ...]
+    bottom: float
+
+
+def _key(colours: Sequence[tuple[str, str]], figure: str = "") -> _Key:
+    body: list[str] = []
+    x, y = 16.0, float(_KEY)
+    for kind, text in (*colours, *([("mark", figure)] if figure else [])):
+        width = 36 + 6.6 * len(text)
+        if x > 16 and x + width > _WIDTH:
+            x, y = 16.0, y + _KEY_ROW
+        if kind == "mark":
+            body.append(
+                f'<line class="mark" x1="{_at(x + 6)}" y1="{_at(y - 1)}" x2="{_at(x + 6)}" y2="{_at(y + 13)}"/>'
+            )
+        else:
+            body.append(_rect(x, y, 12, 12, kind))
+        body.append(_text(x + 18, y + 10, text, "faint"))
+        x += width
+    return _Key(tuple(body), y + _KEY_ROW)
 
 
 def _rect(x: float, y: float, width: float, height: float, kind: str) -> str:
@@ -282,14 +347,18 @@ def _percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def _svg(title: str, description: str, height: int, body: Sequence[str]) -> str:
+def _shortened(words: str, most: int) -> str:
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def _svg(title: str, description: str, height: float, body: Sequence[str]) -> str:
     lines = "\n".join(body)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure" width="{_WIDTH}" height="{height}"'
-        f' viewBox="0 0 {_WIDTH} {height}" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure" width="{_WIDTH}" height="{_at(height)}"'
+        f' viewBox="0 0 {_WIDTH} {_at(height)}" role="img">\n'
         f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n<style>{_STYLE}</style>\n"
-        f'<rect class="paper" width="{_WIDTH}" height="{height}"/>\n'
-        f"{_text(16, 22, title, 'title')}\n{lines}\n</svg>\n"
+        f'<rect class="paper" width="{_WIDTH}" height="{_at(height)}"/>\n'
+        f"{_text(16, _TITLE, _shortened(title, _MAX_TITLE_LENGTH), 'title')}\n{lines}\n</svg>\n"
     )
 
 

@@ -8,8 +8,8 @@ from math import isinf
 from cplc.decision.results import Analysis, Bounds
 from cplc.records import dataclass
 from cplc.report.analysis import Judged, analysis_data, verdict_text
+from cplc.report.layout import Style, plain
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, wrapped
-from cplc.report.text import Style, plain
 from cplc.system.participant import Aspect, Participant
 
 Data = dict[str, object]

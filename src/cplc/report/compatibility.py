@@ -9,7 +9,8 @@ from cplc.compatibility.compare import Comparison, VerdictChange
 from cplc.compatibility.trace_inclusion import Breach, Findings, Novelty
 from cplc.compatibility.visible_behaviour import Event
 from cplc.report.json_data import Data, run_data
-from cplc.report.text import Part, Style, plain, run_lines
+from cplc.report.layout import Part, Style, plain
+from cplc.report.text import run_lines
 from cplc.system.model import Commitment, System
 
 MAX_RUNS = 3

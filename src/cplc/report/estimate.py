@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from cplc.decision.results import judged
 from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate
+from cplc.report.layout import Style, plain
 from cplc.report.number_text import number_data, number_text, wrapped
-from cplc.report.text import Style, plain
 from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]

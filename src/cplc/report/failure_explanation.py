@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
@@ -12,7 +11,7 @@ from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
 from cplc.report.strategy_text import no_return_sentence
-from cplc.report.trace_narration import has_trace, narrate
+from cplc.report.trace_narration import has_trace, narrate, told
 from cplc.system.model import System
 from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
@@ -20,8 +19,6 @@ from cplc.system.trace import Evidence
 if TYPE_CHECKING:
     from cplc.checking.commitment_remarks import UnkeptPromises
 
-_COLUMNS: Final = 80
-_MAX_UNBROKEN: Final = 60
 _MAX_VIOLATIONS: Final = 5
 _MAX_WAYS_OUT: Final = 3
 
@@ -40,14 +37,6 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
     yield from blame_sentences(result, with_run=with_run)
 
 
-def wrapped(sentence: str) -> list[str]:
-    """Return a sentence in indented lines that fit a terminal; only long formulas are broken."""
-    parts = sentence.split("`")
-    parts[1::2] = [part.replace(" ", "\0") if len(part) <= _MAX_UNBROKEN else part for part in parts[1::2]]
-    lines = wrap("`".join(parts), _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
-    return [line.replace("\0", " ") for line in lines]
-
-
 def violations_of(result: Result) -> tuple[Violation, ...]:
     """Return the violations on the run that refutes the property."""
     if result.answer != "fails" or result.evidence is None or not has_trace(result.evidence):
@@ -57,7 +46,9 @@ def violations_of(result: Result) -> tuple[Violation, ...]:
 
 def violation_sentences(result: Result) -> Iterator[str]:
     """Yield a sentence for each violated commitment: its debtor, step and cause; repetitions are joined."""
-    every = violations_of(result)
+    evidence = result.evidence
+    last = 0 if evidence is None else len(told(result.system, evidence).run.moves)
+    every = [one for one in violations_of(result) if one.step <= last]
     for name in list(dict.fromkeys(one.name for one in every))[:_MAX_VIOLATIONS]:
         first, *again = (one for one in every if one.name == name)
         steps = f"step{'s' if len(again) > 1 else ''} {joined([str(one.step) for one in again], 'and')}"
@@ -147,7 +138,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
-    system, run = result.system, narrate(result.system, evidence).run
+    system, run = result.system, told(result.system, evidence).run
     goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
     if avoided.lost == 0:
         yield f"{goal} can never hold, even if all roles keep going."

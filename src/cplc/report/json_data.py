@@ -38,6 +38,8 @@ def result_data(result: Result) -> Data:
         "kind": question.kind,
         "title": question.title,
         "formula": question.text,
+        "written": question.asked,
+        "instance": result.instance,
         "assuming": sorted(question.assuming),
         "bounds": dict(question.bounds),
         "verdict": result.answer,

@@ -9,8 +9,8 @@ from cplc.control_characters import printable
 from cplc.diagnostics.render import place_data
 from cplc.mutation.coverage import Outcome, Verdict
 from cplc.report.json_data import Data
+from cplc.report.layout import Part, Style, plain
 from cplc.report.step_text import place
-from cplc.report.text import Part, Style, plain
 
 _PARTS: dict[Verdict, Part] = {"noticed": "good", "unnoticed": "bad", "no effect": "warning", "unknown": "warning"}
 

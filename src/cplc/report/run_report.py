@@ -8,6 +8,7 @@ from typing import Final
 
 from cplc.control_characters import printable
 from cplc.report.json_data import Data, run_data
+from cplc.report.layout import Style, plain
 from cplc.report.run_charts import lives_of
 from cplc.report.step_text import (
     HIDDEN,
@@ -19,7 +20,7 @@ from cplc.report.step_text import (
     value_text,
     variable_text,
 )
-from cplc.report.text import Style, plain, run_lines
+from cplc.report.text import run_lines
 from cplc.report.trace_narration import Narration
 from cplc.simulation.interactive_session import Choice
 from cplc.simulation.run_replay import Replayed

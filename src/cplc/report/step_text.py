@@ -11,6 +11,7 @@ from cplc.control_characters import printable
 from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic.expressions import Value
+from cplc.report.layout import DEFAULT_WIDTH
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
@@ -19,9 +20,10 @@ from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
 MAX_INITIAL_VALUES = 12
+MIN_LIFE_WIDTH = 44
+"""Columns for a life beside its name; with fewer it is written below the name."""
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
-_COLUMNS = 80
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
 
@@ -109,15 +111,13 @@ def variable_text(system: System, variable: Variable) -> str:
         case "view":
             return f"{variable.about} as {variable.name.removeprefix(f'{variable.about}@')} sees it"
         case "clock":
-            observer = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
-            return f"ticks of {variable.about}{observer}"
+            return f"ticks of {variable.about}{_seen_by(variable)}"
         case "flight":
             return f"ticks that {variable.about} is in flight"
         case "due":
             return f"ticks since {variable.about} became due"
         case "remaining":
-            observer = "" if variable.name.startswith(f"{variable.about}.") else f" as {_viewer_of(variable)} sees it"
-            return f"ticks left of {variable.about}{observer}"
+            return f"ticks left of {variable.about}{_seen_by(variable)}"
         case "standing":
             observer = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
             return f"standing of {variable.about}{observer}"
@@ -143,9 +143,26 @@ def _viewer(variable: Variable) -> str:
     return variable.name.removeprefix(f"{variable.about}@").removesuffix(standing_of(""))
 
 
-def _viewer_of(variable: Variable) -> str:
-    """Return the role of a view that counts down a deadline."""
-    return variable.name.removeprefix(f"{variable.about}@").rpartition(".")[0]
+def _seen_by(variable: Variable) -> str:
+    """Return in words the role of a view that counts the ticks of a deadline; nothing for the deadline itself."""
+    if variable.name.startswith(f"{variable.about}."):
+        return ""
+    return f" as {variable.name.removeprefix(f'{variable.about}@').rpartition('.')[0]} sees it"
+
+
+def echoes(system: System, variable: Variable, states: Sequence[State]) -> bool:
+    """Tell whether the variable is the clock of a view that agrees with the deadline itself in all the states."""
+    if variable.kind not in ("clock", "remaining") or not _seen_by(variable):
+        return False
+    view, _, suffix = variable.name.rpartition(".")
+    declared = system.commitment.get(variable.about) or system.claim.get(variable.about)
+    if declared is None:
+        return False
+    own = f"{declared.variable}.{suffix}"
+    return all(
+        own in state and state[own] == state[variable.name] and state.get(view) == state[declared.variable]
+        for state in states
+    )
 
 
 def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
@@ -219,10 +236,10 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "own" if step.kind != "restart":
             return f"{variable.name}: {value_text(old)} -> {value_text(new)}"
-        case "clock" if variable.owner == "Env" and step.kind == "tick" and new:
-            return f"{variable.about}: {_ticks(system, variable.about, new, after)}"
-        case "remaining" if variable.name.startswith(f"{variable.about}.") and new:
-            return f"{variable.about}: {ticks_text(system, int(new))} left"
+        case "clock" if step.kind == "tick" and new and not echoes(system, variable, (after,)):
+            return f"{variable.about}{_seen_by(variable)}: {_ticks(system, variable, new, after)}"
+        case "remaining" if new and not echoes(system, variable, (after,)):
+            return f"{variable.about}{_seen_by(variable)}: {ticks_text(system, int(new))} left"
         case "copy" if step.kind != "restart" and not new:
             return f"resets {variable.about}" if variable.owner == step.actor else ""
         case _:
@@ -250,17 +267,25 @@ def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str
     return entered
 
 
-def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]]) -> Iterator[str]:
-    """Yield each life after its name, in as many lines as fit a terminal: no state that is entered is left out.
+def life_lines(
+    names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]], columns: int = DEFAULT_WIDTH
+) -> Iterator[str]:
+    """Yield each life after its name, in as many lines as it takes: no state that is entered is left out.
 
     A first state `null` goes without saying where others follow.
     """
     width = max(map(len, names), default=0)
+    is_narrow = columns - width - 6 < MIN_LIFE_WIDTH
     for name, life in zip(names, lives, strict=True):
         shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
         states = [f"{value} ({number})" if number else value for value, number in shown]
         text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
-        lines = wrap(text, max(_COLUMNS - width - 6, 40), break_long_words=False, break_on_hyphens=False)
+        room = columns - 7 if is_narrow else columns - width - 7
+        lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        if is_narrow:
+            yield f"  {name}"
+            yield from (f"    {'  ' if at else ''}{line}".replace("\0", " ") for at, line in enumerate(lines))
+            continue
         for at, line in enumerate(lines):
             yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
 
@@ -281,11 +306,12 @@ def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> b
             return False
 
 
-def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
-    commitment = system.commitment.get(name)
+def _ticks(system: System, clock: Variable, ticks: Value, after: State) -> str:
+    commitment = system.commitment.get(clock.about)
     limit = None
     if commitment is not None:
-        limit = commitment.within if after[commitment.variable] == "active" else commitment.expires
+        state = after.get(clock.name.rpartition(".")[0], after[commitment.variable])
+        limit = commitment.within if state == "active" else commitment.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
 
 

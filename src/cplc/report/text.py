@@ -10,12 +10,14 @@ from cplc.control_characters import printable
 from cplc.logic.commitments import OFFERED
 from cplc.logic.formulas import Adjacent, And, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
-from cplc.report.failure_explanation import closing_sentences, wrapped
+from cplc.report.failure_explanation import closing_sentences
+from cplc.report.layout import Layout, Part, Places, Style, formula_lines, list_lines, plain
 from cplc.report.path_explanation import claim_text
 from cplc.report.step_text import (
     HIDDEN,
     changes,
     counted,
+    echoes,
     folded,
     initial_values,
     joined,
@@ -30,25 +32,17 @@ from cplc.report.step_text import (
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
-from cplc.report.trace_narration import Narration, decisive, has_trace, narrate
+from cplc.report.trace_narration import Narration, decisive, has_trace, told
+from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 
-Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
-Style = Callable[[str, Part], str]
 Detail = Literal["verdicts", "failures", "everything"]
 """Which results are shown with their runs."""
 
 MAX_FINDINGS = 10
 MAX_ASIDES = 5
 MAX_DEPTH = 3
-_CHANGES_WIDTH = 56
-"""Columns for what a step changes; more changes than fit take several lines."""
-
-
-def plain(text: str, part: Part) -> str:
-    """Return the text as it is: no colours."""
-    return text
 
 
 def verdict_part(result: Result) -> Part:
@@ -59,21 +53,30 @@ def verdict_part(result: Result) -> Part:
 
 
 def result_text(
-    result: Result, style: Style = plain, *, detail: Detail = "failures", shown: Collection[ExcludedStates] = ()
+    result: Result,
+    style: Style | Layout = plain,
+    *,
+    detail: Detail = "failures",
+    shown: Collection[ExcludedStates] = (),
 ) -> str:
     """Return the report on a result; runs to states ``shown`` before are omitted."""
-    return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail, shown))
+    return "".join(f"{line.rstrip()}\n" for line in _result(result, Layout.of(style), detail, shown))
 
 
-def usual_checks_text(results: Sequence[Result], style: Style = plain) -> str:
-    """Return the line on usual checks that hold, one for each set of sizes."""
-    lines = []
+def usual_checks_text(results: Sequence[Result], style: Style | Layout = plain) -> str:
+    """Return the lines on usual checks that hold, one paragraph for each set of sizes."""
+    layout = Layout.of(style)
+    lines: list[str] = []
     for where in dict.fromkeys(map(_sizes, results)):
         same = [result for result in results if _sizes(result) == where]
-        names = ", ".join(style(result.question.name, "strong") for result in same)
-        cached = style("  (cached)", "faint") if all(result.cached for result in same) else ""
-        lines.append(f"{style('holds  ', 'good')} {names} (usual checks{where}){cached}\n")
-    return "".join(lines)
+        cached = "  (cached)" if all(result.cached for result in same) else ""
+        names = ", ".join(result.question.name for result in same)
+        first, *more = layout.wrapped(f"{'holds':<8}{names} (usual checks{where}){cached}", "", "        ")
+        lines += [layout.style("holds  ", "good") + first.removeprefix("holds  "), *more]
+    text = "".join(f"{line}\n" for line in lines)
+    for name in (result.question.name for result in results):
+        text = text.replace(name, layout.style(name, "strong"))
+    return text.replace("  (cached)", layout.style("  (cached)", "faint"))
 
 
 def _sizes(result: Result) -> str:
@@ -95,9 +98,11 @@ def is_usual_and_plain(result: Result) -> bool:
 class ResultWriter:
     """Writer of results as they come; it joins usual checks that hold, and shows a run to excluded states once."""
 
-    def __init__(self, write: Callable[[str], None], style: Style = plain, detail: Detail = "failures") -> None:
+    def __init__(
+        self, write: Callable[[str], None], style: Style | Layout = plain, detail: Detail = "failures"
+    ) -> None:
         self._write = write
-        self._style = style
+        self._layout = Layout.of(style)
         self._detail: Detail = detail
         self._plain: list[Result] = []
         self._excluded: list[ExcludedStates] = []
@@ -107,37 +112,38 @@ class ResultWriter:
             self._plain.append(result)
             return
         self.flush()
-        self._write(result_text(result, self._style, detail=self._detail, shown=self._excluded))
+        self._write(result_text(result, self._layout, detail=self._detail, shown=self._excluded))
         self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
 
     def flush(self) -> None:
         """Write the usual checks that are still to be written."""
         if self._plain:
-            self._write(usual_checks_text(self._plain, self._style))
+            self._write(usual_checks_text(self._plain, self._layout))
             self._plain.clear()
 
 
-def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> str:
+def evidence_text(system: System, evidence: Evidence, style: Style | Layout = plain) -> str:
     """Return the evidence alone."""
-    return "".join(f"{line.rstrip()}\n" for line in _evidence(system, evidence, style, 0))
+    return "".join(f"{line.rstrip()}\n" for line in _evidence(system, evidence, Layout.of(style), Places(), 0))
 
 
 # --- the verdict
 
 
-def _result(result: Result, style: Style, detail: Detail, shown_before: Collection[ExcludedStates]) -> Iterator[str]:
-    yield headline(result, style)
+def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collection[ExcludedStates]) -> Iterator[str]:
+    yield from headline(result, layout)
+    places = Places(result.span)
     for line in _about(result):
-        yield f"  {line}"
+        yield from layout.wrapped(line, "  ", "    ")
     for remark in result.remarks:
-        for line in _remark(result.system, remark, style):
-            yield f"  {line}"
+        yield from _remark(result.system, remark, layout)
         excluded = remark.excluded
         if excluded is not None and detail != "verdicts" and excluded not in shown_before:
-            for line in _excluded(excluded, style):
+            for line in _excluded(excluded, layout.indented(4), places):
                 yield f"    {line}"
     if result.engine and (detail == "everything" or result.engine_reason == QUICK_SEARCH):
-        yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
+        for line in layout.wrapped(f"engine {result.engine}: {result.engine_reason}", "  ", "    "):
+            yield layout.style(line, "faint")
     is_aside = result.question.is_usual and result.question.advisory
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
     if is_aside and result.answer == "fails" and not shown:
@@ -145,42 +151,61 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
     if shown and result.evidence is not None and has_trace(result.evidence):
         yield ""
         named = result.evidence.formula if result.findings else result.question.formula
-        for line in _evidence(result.system, result.evidence, style, 0, named):
+        for line in _evidence(result.system, result.evidence, layout.indented(2), places, 0, named):
             yield f"  {line}" if line else ""
         if result.left_out:
-            yield style(f"  {counted(result.left_out, 'variable')} that this does not depend on left out", "faint")
+            variables = counted(result.left_out, "variable")
+            yield layout.style(f"  left out: {variables} that this does not depend on", "faint")
     elif shown and result.answer == "fails" and not result.findings:
-        yield from _nothing_helps(result)
+        yield from _nothing_helps(result, layout)
     closing = list(closing_sentences(result, with_run=shown))
     if closing:
         yield ""
         for sentence in closing:
-            yield from wrapped(sentence)
+            yield from layout.wrapped(sentence, "  ")
     if shown or closing:
         yield ""
 
 
-def _nothing_helps(result: Result) -> Iterator[str]:
+def _nothing_helps(result: Result, layout: Layout) -> Iterator[str]:
     """Yield the explanation of a failure that no run shows."""
     decided = [] if result.evidence is None else decisive(result.system, result.evidence)
     if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
-        yield f"  {', '.join(claim_text(part, holds) for part, holds in decided)}"
+        yield from layout.wrapped(", ".join(claim_text(part, holds) for part, holds in decided), "  ", "    ")
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
-        yield "  all reachable states were searched: no strategy of the group guarantees it"
+        yield from layout.wrapped("all reachable states were searched: no strategy of the group guarantees it", "  ")
     else:
         yield "  all reachable states were searched: nothing makes it true"
 
 
-def headline(result: Result, style: Style = plain) -> str:
-    """Return the verdict, the name and the formula in one line."""
-    question = result.question
-    verdict = style(f"{_WORDS[result.answer]:<7}", verdict_part(result))
+def headline(result: Result, layout: Layout) -> Iterator[str]:
+    """Yield the verdict, the name and the formula: in one line if it fits, otherwise the formula below."""
+    question, style = result.question, layout.style
     assuming = f" assuming {question.assumed}" if question.assumed else ""
     expected = expectation(result)
     where = place(result.span)
-    end = style(f"  {where}", "place") if where else ""
-    cached = style("  (cached)", "faint") if result.cached else ""
-    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}{cached}"
+    formula = printable(question.asked)
+    cached = "  (cached)" if result.cached else ""
+    word = f"{_WORDS[result.answer]:<7}"
+    short = f"{word} {question.name}{assuming}: {formula}{expected}{f'  {where}' if where else ''}{cached}"
+    head = f"{style(word, verdict_part(result))} {style(question.name, 'strong')}"
+    link = "" if not where or result.span is None else f"  {layout.place(result.span, where)}"
+    end = f"{link}{style(cached, 'faint') if cached else ''}"
+    if len(short) <= layout.width:
+        yield f"{head}{assuming}: {formula}{expected}{end}"
+        return
+    first, *more = layout.wrapped(f"{word} {question.name}{assuming}{expected}", "", "        ")
+    if more or len(first) + len(where) + len(cached) + 2 > layout.width:
+        yield first.replace(f"{word} {question.name}", head, 1)
+        yield from more
+        if where or cached:
+            yield f"      {end}"
+    else:
+        yield f"{head}{assuming}{expected}{end}"
+    if question.kind == "check":
+        yield from layout.wrapped(formula, "  ", "  ")
+    else:
+        yield from formula_lines(shortened(formula), layout.width, "  ")
 
 
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
@@ -200,6 +225,8 @@ def _about(result: Result) -> Iterator[str]:
         yield printable(result.question.title)
     if result.sizes is not None and result.sizes.text is not None:
         yield result.sizes.text
+    if result.instance:
+        yield f"fails for {result.instance}"
     if result.reason:
         yield result.reason
     for finding in result.findings[:MAX_FINDINGS]:
@@ -213,87 +240,100 @@ def _about(result: Result) -> Iterator[str]:
         yield f"note: and {len(notes) - MAX_FINDINGS} more"
 
 
-def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
+def _remark(system: System, remark: Remark, layout: Layout) -> Iterator[str]:
     word: tuple[str, Part] = ("warning", "warning") if remark.is_warning else ("because", "faint")
-    yield f"{style(*word)}: {remark.message}"
+    first, *more = layout.wrapped(f"{word[0]}: {remark.message}", "  ", "    ")
+    yield first.replace(word[0], layout.style(*word), 1)
+    yield from more
     if remark.state is not None:
         described = ", ".join(_described(remark.system or system, remark.state)) or "the initial state"
-        yield f"  for example where {described}"
+        yield from layout.wrapped(f"for example where {described}", "    ", "      ")
 
 
-def _excluded(excluded: ExcludedStates, style: Style) -> Iterator[str]:
+def _excluded(excluded: ExcludedStates, layout: Layout, places: Places) -> Iterator[str]:
     if not excluded.run.moves:
         yield "an initial state is the first of them"
         return
     yield "a shortest run to one of them:"
-    yield from _steps(excluded.system, excluded.run, style)
-
-
-def _steps(system: System, run: Run, style: Style) -> Iterator[str]:
-    """Yield the numbered steps of a finite run."""
-    rows = _rows(system, run)
-    widths, digits = _widths(rows), len(str(len(rows)))
+    rows = _rows(excluded.system, excluded.run)
+    table = _Table(rows, layout, places)
     for number, row in enumerate(rows, 1):
-        yield from _step(str(number), row, widths, digits, style)
+        yield from table.step(str(number), row)
 
 
 # --- runs
 
 
 def _evidence(
-    system: System, evidence: Evidence, style: Style, depth: int, named: Formula | None = None
+    system: System, evidence: Evidence, layout: Layout, places: Places, depth: int, named: Formula | None = None
 ) -> Iterator[str]:
     """Yield the evidence, with its formula unless that has just been ``named``."""
-    narration = narrate(system, evidence)
+    narration = told(system, evidence)
     marks = narration.marks[1:] if evidence.formula == named else narration.marks
     if narration.run.moves or (depth == 0 and narration.strategy is None):
-        yield from run_lines(system, narration.run, marks, style)
-        yield from _lives(system, narration, style)
+        yield from run_lines(system, narration.run, marks, layout, places)
+        yield from _lives(system, narration, layout)
     if narration.pair is not None:
-        yield from _pair(system, narration.pair, style, depth)
+        yield from _pair(system, narration.pair, layout, places, depth)
     if narration.strategy is not None:
-        yield from strategy_lines(system, narration.strategy)
+        for line in strategy_lines(system, narration.strategy):
+            yield from _fitted(line, layout)
     if depth < MAX_DEPTH:
         for position, part in narration.asides[:MAX_ASIDES]:
             where = f"in the state after step {position}" if position else "in the first state"
             yield ""
-            yield f"besides, {where}, {claim_text(part.formula, part.holds)}:"
-            for line in _evidence(system, part, style, depth + 1, named=part.formula):
+            yield from layout.wrapped(f"besides, {where}, {claim_text(part.formula, part.holds)}:")
+            for line in _evidence(system, part, layout.indented(2), places, depth + 1, named=part.formula):
                 yield f"  {line}" if line else ""
         if len(narration.asides) > MAX_ASIDES:
             yield f"and {len(narration.asides) - MAX_ASIDES} more that the run depends on"
 
 
-def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
-    """Yield the numbered steps, with the loop and the marks of states between them."""
-    rows = _rows(system, run)
-    widths = _widths(rows)
-    digits = len(str(len(rows)))
+def _fitted(line: str, layout: Layout) -> Iterator[str]:
+    """Yield a line of a table as it is, or in several lines if it is too long."""
+    indent = line[: len(line) - len(line.lstrip())]
+    yield from (line,) if len(line) <= layout.width else layout.wrapped(line.strip(), indent, f"{indent}    ")
 
-    def between(text: str) -> str:
-        return style(f"{'':{digits}}  {text}", "strong")
+
+def run_lines(
+    system: System,
+    run: Run,
+    marks: Sequence[tuple[int, str]],
+    style: Style | Layout,
+    places: Places | None = None,
+) -> Iterator[str]:
+    """Yield the numbered steps, what each changes, the loop, and the marks of states between them."""
+    layout = Layout.of(style)
+    rows = _rows(system, run)
+    table = _Table(rows, layout, places or Places())
+    margin = " " * (table.digits + 2)
+
+    def between(text: str) -> Iterator[str]:
+        hanging = f"{margin}  " if text.startswith("*") else margin
+        return (layout.style(line, "strong") for line in layout.wrapped(text, margin, hanging))
 
     if first := list(initial_values(system, run.start)):
-        yield style(f"{'':{digits}}  at first {', '.join(first)}", "faint")
+        for line in layout.wrapped(f"at first {', '.join(first)}", margin):
+            yield layout.style(line, "faint")
     if not rows:
-        yield between("already in the first state:")
+        yield from between("already in the first state:")
     for number in range(len(rows) + 1):
         for position, text in marks:
             if position == number:
-                yield between(f"* {text}")
+                yield from between(f"* {text}")
         if run.loop == number:
             resting = _rest(system, run)
             if resting is not None:
-                yield between(resting)
+                yield from between(resting)
                 return
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
             label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
-            yield from _step(label, rows[number], widths, digits, style)
+            yield from table.step(label, rows[number])
     if run.loop is not None:
-        yield between(f"{_repeating(run.loop + 1, len(rows))} forever")
+        yield from between(f"{_repeating(run.loop + 1, len(rows))} forever")
     elif idle := stopped(system, run.states[-1]):
-        yield between(f"here all stop: {joined(idle, 'and')} can do nothing")
+        yield from between(f"here all stop: {joined(idle, 'and')} can do nothing")
 
 
 def _repeating(first: int, last: int) -> str:
@@ -321,37 +361,40 @@ class _Row:
 
     what: str
     changes: tuple[str, ...]
-    """The text of the second column, in lines."""
-    where: str
+    span: Span | None
 
 
 def _rows(system: System, run: Run) -> list[_Row]:
     return [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
 
 
-def _widths(rows: Sequence[_Row]) -> tuple[int, int]:
-    return (
-        min(max((len(row.what) for row in rows), default=0), 48),
-        min(max((len(line) for row in rows for line in row.changes), default=0), _CHANGES_WIDTH),
-    )
-
-
 def _row(system: System, before: State, move: Move) -> _Row:
-    where = "" if move.step is None else place(system.steps[move.step].span)
-    return _Row(step_text(system, before, move), tuple(_in_lines(list(changes(system, before, move)))), where)
+    span = None if move.step is None else system.steps[move.step].span
+    return _Row(step_text(system, before, move), tuple(changes(system, before, move)), span)
 
 
-def _in_lines(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the parts separated by commas, in lines that break between two parts only."""
-    line = ""
-    for number, part in enumerate(parts, 1):
-        text = part if number == len(parts) else f"{part},"
-        if line and len(line) + 1 + len(text) > _CHANGES_WIDTH:
-            yield line
-            line = text
-        else:
-            line = f"{line} {text}" if line else text
-    yield line
+class _Table:
+    """The numbered steps of a run: who does what and where it is written, and what it changes in a line below."""
+
+    def __init__(self, rows: Sequence[_Row], layout: Layout, places: Places) -> None:
+        self.digits = len(str(len(rows)))
+        self._layout = layout
+        self._places = places
+        room = layout.width - self.digits - len(".   line 999")
+        self._width = min(max((len(row.what) for row in rows), default=0), room)
+
+    def step(self, label: str, row: _Row) -> Iterator[str]:
+        begin = f"{label:>{self.digits}}. "
+        first, *more = self._layout.wrapped(f"{begin}{row.what}", "", " " * (len(begin) + 2))
+        yield from [first, *more][:-1]
+        last = [first, *more][-1]
+        if row.span is not None:
+            where = self._places.text(row.span)
+            padded = f"{last:<{len(begin) + self._width}}  "
+            last = padded if len(padded) + len(where) <= self._layout.width else f"{last}  "
+            last += self._layout.place(row.span, where)
+        yield last
+        yield from list_lines(row.changes, self._layout.width, " " * (self.digits + 4))
 
 
 def _is_pause(run: Run, first: int, second: int) -> bool:
@@ -361,21 +404,15 @@ def _is_pause(run: Run, first: int, second: int) -> bool:
     )
 
 
-def _step(label: str, row: _Row, widths: tuple[int, int], digits: int, style: Style) -> Iterator[str]:
-    first, *more = row.changes
-    line = f"{label:>{digits}}. {row.what:<{widths[0]}}  {first:<{widths[1]}}".rstrip()
-    yield f"{line:<{digits + sum(widths) + 4}}  {style(row.where, 'place')}" if row.where else line
-    for text in more:
-        yield f"{'':{digits + 2 + max(widths[0], len(row.what))}}  {text}"
-
-
-def _lives(system: System, narration: Narration, style: Style) -> Iterator[str]:
+def _lives(system: System, narration: Narration, layout: Layout) -> Iterator[str]:
     """Yield the lifecycle states of each commitment and claim along the run."""
-    yield from _courses(system, system.commitments, narration, style)
-    yield from _courses(system, system.claims, narration, style)
+    yield from _courses(system, system.commitments, narration, layout)
+    yield from _courses(system, system.claims, narration, layout)
 
 
-def _courses(system: System, lives: Sequence[Commitment | Claim], narration: Narration, style: Style) -> Iterator[str]:
+def _courses(
+    system: System, lives: Sequence[Commitment | Claim], narration: Narration, layout: Layout
+) -> Iterator[str]:
     names: list[str] = []
     entered: list[list[tuple[str, int]]] = []
     for one in lives:
@@ -386,32 +423,33 @@ def _courses(system: System, lives: Sequence[Commitment | Claim], narration: Nar
             entered.append(life)
     if names:
         kind = "claims" if isinstance(lives[0], Claim) else "commitments"
-        yield style(f"{kind}, with the step after which each state begins:", "faint")
-        yield from life_lines(names, entered)
+        yield layout.style(f"{kind}, with the step after which each state begins:", "faint")
+        yield from life_lines(names, entered, layout.width)
 
 
 # --- pairs of states
 
 
-def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Iterator[str]:
+def _pair(system: System, evidence: Evidence, layout: Layout, places: Places, depth: int) -> Iterator[str]:
     assert evidence.elsewhere is not None
     assert evidence.alternative is not None
     here, other = evidence.run.start, evidence.elsewhere.states[-1]
     there_is = _there_is(evidence, evidence.alternative)
     if here == other:
-        yield f"{_already(evidence)} in this very state {there_is}"
+        yield from layout.wrapped(f"{_already(evidence)} in this very state {there_is}")
     elif not evidence.elsewhere.moves:
-        yield f"{_related(evidence)} an initial state, where {there_is}"
+        yield from layout.wrapped(f"{_related(evidence)} an initial state, where {there_is}")
     else:
-        yield f"{_related(evidence)} the state after this other run, where {there_is}:"
-        for line in run_lines(system, evidence.elsewhere, (), style):
+        yield from layout.wrapped(f"{_related(evidence)} the state after this other run, where {there_is}:")
+        for line in run_lines(system, evidence.elsewhere, (), layout.indented(2), places):
             yield f"  {line}"
     if here != other:
-        yield from _side_by_side(system, evidence, here, other)
+        yield from _side_by_side(system, evidence, here, other, layout)
     if depth < MAX_DEPTH and has_trace(evidence.alternative):
         yield ""
-        yield f"in that other state, {there_is}:"
-        for line in _evidence(system, evidence.alternative, style, depth + 1, named=evidence.alternative.formula):
+        yield from layout.wrapped(f"in that other state, {there_is}:")
+        formula = evidence.alternative.formula
+        for line in _evidence(system, evidence.alternative, layout.indented(2), places, depth + 1, named=formula):
             yield f"  {line}" if line else ""
 
 
@@ -444,18 +482,19 @@ def _related(evidence: Evidence) -> str:
     return f"{' and '.join(evidence.agents)} together cannot tell this state from"
 
 
-def _side_by_side(system: System, evidence: Evidence, here: State, other_state: State) -> Iterator[str]:
+def _side_by_side(system: System, evidence: Evidence, here: State, other_state: State, layout: Layout) -> Iterator[str]:
     """Yield the common observations of the agents in both states, and the differences."""
     observed = {name for agent in evidence.agents for name in system.agent[agent].local}
     if isinstance(evidence.formula, Knows) and evidence.agents:
         same = _described(system, {name: value for name, value in here.items() if name in observed})
-        yield f"what {' and '.join(evidence.agents)} see{'s' if len(evidence.agents) == 1 else ''} in both: " + (
-            ", ".join(same) or "nothing has happened"
-        )
+        who = f"what {' and '.join(evidence.agents)} see{'s' if len(evidence.agents) == 1 else ''} in both"
+        yield from layout.wrapped(f"{who}: {', '.join(same) or 'nothing has happened'}", "", "  ")
     rows = [
         (variable_text(system, variable), value_text(here[variable.name]), value_text(other_state[variable.name]))
         for variable in system.variables
-        if here[variable.name] != other_state[variable.name] and variable.kind not in HIDDEN
+        if here[variable.name] != other_state[variable.name]
+        and variable.kind not in HIDDEN
+        and not echoes(system, variable, (here, other_state))
     ]
     if not rows:
         return
@@ -471,6 +510,8 @@ def _described(system: System, state: State) -> Iterator[str]:
         value = state.get(variable.name, variable.initial[0])
         if variable.kind in HIDDEN or variable.about == "" or value == variable.initial[0]:
             continue
+        if variable.name in state and echoes(system, variable, (state,)):
+            continue
         name = variable_text(system, variable)
         yield name if value is True else f"{name} = {value_text(value)}"
 
@@ -482,10 +523,11 @@ def concise(result: Result) -> str:
     """Return the place, the verdict, the name and the formula; then what else there is to say."""
     question = result.question
     where = place(result.span)
-    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
+    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.asked)}"
     remarks = map(remark_text, result.remarks)
     sizes = "" if result.sizes is None else result.sizes.text
-    fragments = (*_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
+    instance = f"fails for {result.instance}" if result.instance else ""
+    fragments = (instance, *_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
     notes = (*fragments, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from cplc.checking.replay import is_continuation
@@ -11,12 +12,13 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import SociallyCommits, all_keeping_paths_satisfy, some_path_keeps
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
+from cplc.report.lasso_folding import shortest_lasso
 from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 
-__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate"]
+__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "told"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,22 @@ def narrate(system: System, evidence: Evidence) -> Narration:
         run = Run(run.start, run.moves + current.run.moves, loop)
     pair = current if current.elsewhere is not None else None
     return Narration(run, tuple(marks), tuple(asides), pair, current if is_strategy(current) else None)
+
+
+def told(system: System, evidence: Evidence) -> Narration:
+    """Return the narration for people: the loop of its run goes round once."""
+    narration = narrate(system, evidence)
+    run = shortest_lasso(system, narration.run)
+    if run is narration.run:
+        return narration
+    period, last = len(run.moves) - (run.loop or 0), len(run.moves)
+
+    def folded(position: int) -> int:
+        return position if position <= last else last - period + (position - last) % period
+
+    marks = dict.fromkeys((folded(position), text) for position, text in narration.marks)
+    asides = tuple((folded(position), part) for position, part in narration.asides)
+    return replace(narration, run=run, marks=tuple(marks), asides=asides)
 
 
 def has_trace(evidence: Evidence) -> bool:

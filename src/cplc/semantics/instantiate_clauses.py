@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
@@ -19,6 +21,7 @@ from cplc.semantics.expressions import tick_length
 from cplc.semantics.instances import (
     MAX_FAMILY_SIZE,
     InstanceTable,
+    OtherDeclaration,
     PendingInstance,
     ProtocolInstance,
     Values,
@@ -30,10 +33,12 @@ from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import circle_from, cycles
-from cplc.syntax import ast
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
+
+
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 
 
 class ClauseInstantiator:
@@ -373,7 +378,7 @@ class ClauseInstantiator:
             before = self._table.problems.errors
             node = pending.body.node
             resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-            formula = resolver.term(pending.body.formula)
+            formula, instances = resolver.universal(pending.body.formula)
             assuming, bounds = self._bounds.assumed(pending.body.assuming, pending)
             if self._table.problems.errors == before:
                 nothing = resolver.vacuity.vacuous_quantifiers(self._table.fact_vacuity)
@@ -387,22 +392,26 @@ class ClauseInstantiator:
                     nothing,
                     constant,
                     bounds,
+                    instances,
+                    " ".join(_COMMENT.sub(" ", node.formula.span.text).split()),
                     span=node.name.span,
                 )
 
-    def _check_items(self) -> Iterator[ast.CheckItem]:
-        """Yield the check items of the protocol itself, without those of its parts."""
+    def _check_lines(self) -> Iterator[tuple[PendingInstance[OtherDeclaration], resolved.Check]]:
+        """Yield the lines with checks of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
             if isinstance(pending.body, resolved.Check) and not pending.protocol_instance.path:
-                yield from pending.body.node.checks
+                yield pending, pending.body
 
     def _checks(self) -> Iterator[model.Check]:
-        for item in self._check_items():
-            if item.name.text in CHECKS and not item.is_off:
-                yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)
+        for pending, line in self._check_lines():
+            assuming, bounds = self._bounds.assumed(line.assuming, pending)
+            for item in line.node.checks:
+                if item.name.text in CHECKS and not item.is_off:
+                    yield model.Check(item.name.text, item.expect == "holds", assuming, bounds, span=item.name.span)
 
     def _switched_off(self) -> tuple[str, ...]:
-        items = tuple(self._check_items())
+        items = tuple(item for _, line in self._check_lines() for item in line.node.checks)
         named = {item.name.text for item in items if not item.is_off}
         off = {item.name.text for item in items if item.is_off}
         off |= set(USUAL_CHECKS) - named if NO_USUAL_CHECKS in named else set()

@@ -196,6 +196,32 @@ class Resolver:
     def term(self, tree: resolved.Tree) -> Term:
         return self._term(tree)
 
+    def universal(self, tree: resolved.Tree) -> tuple[Term, tuple[tuple[str, int], ...]]:
+        """Return the term, and the values of loops and outer universal quantifiers, each with its number of conjuncts.
+
+        No conjunct is without instance, unless a constant decides the term.
+        """
+        instances: list[tuple[str, Term]] = []
+
+        def recorded() -> Iterator[Term]:
+            for label, term in self._instances(tree):
+                instances.append((label, term))
+                yield term
+
+        whole = combined("&", recorded())
+        counts = [_conjuncts(term) for _, term in instances]
+        if sum(counts) != _conjuncts(whole):
+            return whole, ()
+        return whole, tuple((label, number) for (label, _), number in zip(instances, counts, strict=True))
+
+    def _instances(self, tree: resolved.Tree) -> Iterator[tuple[str, Term]]:
+        if not isinstance(tree, resolved.Quantified) or tree.kind != "forall":
+            values = (f"{binder.name} = {_value_text(value)}" for binder, value in self._values.items())
+            yield ", ".join(values), self._term(tree)
+            return
+        for _ in self._ranging(tree):
+            yield from self._instances(tree.body)
+
     def operand(self, tree: resolved.Tree) -> Term | None:
         """Return a value to assign; None after an error."""
         match tree:
@@ -360,13 +386,17 @@ class Resolver:
         return combined("&" if tree.kind == "forall" else "|", self._expanded(tree))
 
     def _expanded(self, tree: resolved.Quantified) -> Iterator[Term]:
+        return (self._term(tree.body) for _ in self._ranging(tree))
+
+    def _ranging(self, tree: resolved.Quantified) -> Iterator[None]:
+        """Bind the variable to each value of its domain in turn."""
         ranging = self.vacuity.enter(tree)
         for value in self.domain(tree.binder.domain, tree.span):
             ranging.instances += 1
             if not self._table.count_node(tree.span, rules.TOO_LARGE):
                 break
             self._values[tree.binder] = value
-            yield self._term(tree.body)
+            yield
         self._values.pop(tree.binder, None)
 
     def _operand(self, tree: resolved.Tree) -> Term | None:
@@ -635,3 +665,13 @@ class ConditionalParties:
 
     def _report(self, rule: Rule, span: Span, message: str, *hints: Note) -> None:
         self._table.problems.report(rule, span, message, *hints, *self._notes)
+
+
+def _conjuncts(term: Term) -> int:
+    if isinstance(term, t.Apply) and term.op == "&":
+        return len(term.operands)
+    return 0 if isinstance(term, t.Const) else 1
+
+
+def _value_text(value: int | RoleValue) -> str:
+    return value.agent.name if isinstance(value, RoleValue) else str(value)

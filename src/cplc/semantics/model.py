@@ -196,6 +196,10 @@ class Property:
     """Explanations of its implications that a constant makes true."""
     bounds: tuple[Bound, ...] = ()
     """The bounds within which roles and messages act, by assumption."""
+    instances: tuple[tuple[str, int], ...] = ()
+    """The values of outer loops and universal quantifiers, as `c = Cus[2]`, each with its number of conjuncts."""
+    written: str = ""
+    """The formula as it is written, in one line."""
     span: Span = _span()
 
 
@@ -205,6 +209,10 @@ class Check:
 
     name: str
     expect_holds: bool
+    assuming: tuple[str, ...] = ()
+    """Role instances, families unrolled, and messages."""
+    bounds: tuple[Bound, ...] = ()
+    """The bounds within which roles and messages act, by assumption."""
     span: Span = _span()
 
 

@@ -559,6 +559,7 @@ class Property:
 @dataclass(frozen=True, slots=True)
 class Check:
     node: ast.Check
+    assuming: tuple[Assumed, ...]
 
 
 @dataclass(frozen=True, slots=True)

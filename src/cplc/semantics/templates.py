@@ -88,7 +88,7 @@ class TemplateBuilder:
                 case ast.Check():
                     if not scope.chain:
                         with self._problems.local():
-                            checks = tuple(self._check(declaration))
+                            checks = tuple(self._check(declaration, scope))
                         yield from checks
                 case ast.Fairness():
                     yield resolved.Fairness(
@@ -396,18 +396,20 @@ class TemplateBuilder:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming: list[resolved.Assumed] = []
-        for assumed in node.assuming:
-            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
-            if assumed.subject.span.text == "all":
-                assuming.append(resolved.Assumed(None, within, assumed.span))
-            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
-                assuming.append(resolved.Assumed(subject, within, assumed.span))
+        assuming = tuple(self._assumed(node.assuming, scope))
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
-            yield resolved.Property(node, tuple(assuming), formula)
+            yield resolved.Property(node, assuming, formula)
 
-    def _check(self, node: ast.Check) -> Iterator[resolved.Check]:
+    def _assumed(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
+        for assumed in nodes:
+            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            if assumed.subject.span.text == "all":
+                yield resolved.Assumed(None, within, assumed.span)
+            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
+                yield resolved.Assumed(subject, within, assumed.span)
+
+    def _check(self, node: ast.Check, scope: Scope) -> Iterator[resolved.Check]:
         for item in node.checks:
             name = item.name
             if name.text == NO_USUAL_CHECKS and not item.is_off:
@@ -425,7 +427,7 @@ class TemplateBuilder:
                 message = f"`{name.text}` is both asked and switched off"
                 self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, Note("the other is here", other))
             self._checks.setdefault((name.text, item.is_off), name.span)
-        yield resolved.Check(node)
+        yield resolved.Check(node, tuple(self._assumed(node.assuming, scope)))
 
 
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)

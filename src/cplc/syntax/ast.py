@@ -296,9 +296,10 @@ class CheckItem:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """``check sound, live expect fails, ...``."""
+    """``check sound, live expect fails, ... assuming R within 1``."""
 
     checks: tuple[CheckItem, ...]
+    assuming: tuple[Assumed, ...] = ()
     span: Span = _span()
 
 

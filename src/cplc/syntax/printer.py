@@ -227,9 +227,9 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), f"define {name.text}({names}) = {formula(body)}"]
         case ast.Property(doc=doc):
             return [*_doc(doc), _property(tree)]
-        case ast.Check(checks):
+        case ast.Check(checks, assuming):
             items = (f"{'-' if item.is_off else ''}{item.name.text}{_expect(item.expect)}" for item in checks)
-            return [f"check {', '.join(items)}"]
+            return [f"check {', '.join(items)}{_assuming(assuming)}"]
         case ast.Fairness(condition):
             return [f"fairness {formula(condition)}"]
         case ast.Message(doc=doc):
@@ -294,9 +294,11 @@ def _property(tree: ast.Property) -> str:
     head = f"property {tree.name.text}"
     if tree.title is not None:
         head += f" {_quoted(tree.title)}"
-    if tree.assuming:
-        head += f" assuming {', '.join(map(_assumed, tree.assuming))}"
-    return f"{head}: {formula(tree.formula)}{_expect(tree.expect)}"
+    return f"{head}{_assuming(tree.assuming)}: {formula(tree.formula)}{_expect(tree.expect)}"
+
+
+def _assuming(assumed: tuple[ast.Assumed, ...]) -> str:
+    return f" assuming {', '.join(map(_assumed, assumed))}" if assumed else ""
 
 
 def _assumed(tree: ast.Assumed) -> str:

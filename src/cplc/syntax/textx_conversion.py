@@ -119,7 +119,7 @@ class Conversion:
             case "Property":
                 return self._property(node, span)
             case "Check":
-                return ast.Check(tuple(self._check_item(item) for item in node.checks), span=span)
+                return self._check(node, span)
             case "Fairness":
                 return ast.Fairness(self.expression(node.condition), span=span)
             case "Message":
@@ -239,12 +239,24 @@ class Conversion:
         sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
         return ast.Channel(sender, receiver, is_unordered, self.expression(within.ticks) if within else None, span=span)
 
-    def _check_item(self, node: Any) -> ast.CheckItem:
+    def _check(self, node: Any, span: Span) -> ast.Check:
+        assuming = self._only("`assuming`", node.assumptions)
+        assumed = self._readable(assuming.assumed, self._assumed) if assuming else ()
+        items = tuple(self._check_item(item, node.expectations, assuming) for item in node.checks)
+        return ast.Check(items, assumed, span=span)
+
+    def _check_item(self, node: Any, expected_of_all: list[Any], assuming: Any) -> ast.CheckItem:
+        """Convert a check; an `expect` after `assuming` is about all checks of the line."""
         name = self.name(node.name)
-        for expectation in node.expectations if node.off or name.text == "none" else ():
-            message = "A check that is switched off takes no `expect`"
-            self.problems.append(SWITCHED_OFF_CHECK.at(self.span(expectation), message))
-        return ast.CheckItem(name, self._expected(node), node.off)
+        expectations = [*node.expectations, *expected_of_all]
+        if node.off or name.text == "none":
+            for clause in (*expectations, *([assuming] if assuming else [])):
+                what = "`assuming`" if clause is assuming else "`expect`"
+                message = f"A check that is switched off takes no {what}"
+                self.problems.append(SWITCHED_OFF_CHECK.at(self.span(clause), message))
+        expectation = self._only("`expect`", expectations)
+        expect: Literal["holds", "fails"] = "fails" if expectation and expectation.verdict == "fails" else "holds"
+        return ast.CheckItem(name, expect, node.off)
 
     def _message(self, node: Any, span: Span) -> ast.Message:
         parameters = self._readable(node.parameters, self._payload)

@@ -118,6 +118,7 @@ def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"claim `{c.name}`", part) for c in system.claims for part in (c.content, c.on_course))
     yield "the initial condition", system.start
     yield from ((f"justice `{justice.name}`", justice.due) for justice in system.justice if justice.due is not None)
+    yield from ((f"bounded message `{message.name}`", message.overdue) for message in system.bounded)
     yield from (("a fairness condition", condition) for condition in system.fairness)
     yield from ((f"hazard `{text}`", condition) for text, condition, _ in system.hazards)
 

@@ -163,6 +163,16 @@ class Operation:
 StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
 
 
+@dataclass(frozen=True, slots=True)
+class BoundedMessage:
+    """A message that is sent within some ticks by assumption."""
+
+    name: str
+    sender: str
+    overdue: Expr
+    """It can be sent, and its age has reached the bound: the clock waits for it."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One guarded step. All updates read the state before it; other variables keep their values."""
@@ -183,6 +193,8 @@ class Step:
     operations: tuple[Operation, ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
     """The changes that divide a step (`cplc.lowering.lifecycle`), and whether this part of it makes them."""
+    unbounded: Expr | None = None
+    """The guard without the bounds on sends that the question assumes; None where these change nothing."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -255,6 +267,8 @@ class System:
     """Nanoseconds of a tick, if the protocol declares them; for reports alone."""
     recurring: tuple[Regardless, ...] = ()
     """Fairness conditions that are no state conditions; in synchronous systems alone."""
+    bounded: tuple[BoundedMessage, ...] = ()
+    """The messages whose bounds stop the clock; they are part of the guards already."""
 
     @property
     def bits(self) -> int:
@@ -351,6 +365,21 @@ class System:
         if not self.conditions and len(justice) == len(self.justice):
             return self
         return replace(self, fairness=(), recurring=(), justice=justice)
+
+    def bounded_members(self, group: Iterable[str]) -> frozenset[str]:
+        """Return the members of the group that send bounded messages."""
+        return frozenset(group).intersection(message.sender for message in self.bounded)
+
+    def played_by(self, members: frozenset[str]) -> System:
+        """Return the system without the bounds on messages of these agents, who may refuse to send them."""
+        in_time = [negate(message.overdue) for message in self.bounded if message.sender not in members]
+
+        def free(step: Step) -> Step:
+            if step.unbounded is None or not (step.kind == "tick" or step.actor in members):
+                return step
+            return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
+
+        return replace(self, steps=tuple(map(free, self.steps)))
 
     def waiting(self, justice: Justice) -> Expr:
         """Return where the constraint waits for one of its steps."""

@@ -201,7 +201,7 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         st.builds(
             ast.Property, names, st.none() | titles, _some(_assumed), expressions(), _verdicts, docs, span=_here
         ),
-        st.builds(ast.Check, _some(st.builds(ast.CheckItem, names, _verdicts), 1), span=_here),
+        st.builds(ast.Check, _some(st.builds(ast.CheckItem, names, _verdicts), 1), _some(_assumed), span=_here),
         st.builds(ast.Fairness, expressions(), span=_here),
         st.builds(ast.Agent, names, _some(refs, 1), _some(_agent_items), docs, span=_here),
         st.builds(ast.Analyze, refs, _some(_thresholds, 1), span=_here),

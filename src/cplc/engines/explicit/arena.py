@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
+from cplc.engines.games.fixpoints import Arena, Clock, JointAction, Moves, StateSets
 from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import Expr, disj
@@ -98,7 +98,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
 
     def greatest_safe_subset(self, keep: States, goal: States, moves: Moves[States]) -> States:
         """Drop the states that a move leads out of, and then those that one leads to dropped states."""
-        graph, always = self._graph, frozenset(moves.steps)
+        graph, always, clock = self._graph, frozenset(moves.steps), moves.clock
         inside = bytearray(self.union(keep, goal))
 
         def leaves(state: int) -> bool:
@@ -106,7 +106,16 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                 not inside[target]
                 and (step in always or any(own == step and where[state] for own, where in moves.insisted))
                 for step, target in graph.edges(state)
-            )
+            ) or (clock is not None and not clock.stopped[state] and ticks_away(state, clock))
+
+        def ticks_away(state: int, clock: Clock[States]) -> bool:
+            if not any(
+                step in clock.ticks and not inside[target] and not clock.after[target]
+                for step, target in graph.edges(state)
+            ):
+                return False
+            leading_out = {step for step, target in graph.edges(state) if not inside[target]}
+            return not any(where[state] and step not in leading_out for step, where in clock.stopping)
 
         stay = bytearray(keep)
         dropped = [state for state in members(keep) if leaves(state)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, assert_never
@@ -402,12 +403,36 @@ class ExplicitEngine(Engine[States]):
         return cached
 
     def _solution(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[States]:
+        played = self.as_played_by(formula.group)
+        if not isinstance(played, ExplicitEngine) or played is self:
+            return self._played(formula, assuming, self._considered)
+        result = played._played(formula, assuming, self.embedded(self.reachable, played))
+        return replace(result, winning_region=bytes([result.winning_region[n] for n in self._numbers_in(played)]))
+
+    def _played(self, formula: f.Enforces, assuming: frozenset[str], counting: States) -> Solution[States]:
         from cplc.engines.games.strategy_solver import solution
 
         def satisfying(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
-        return solution(self._arena, self.system, formula, assuming, lambda: self._considered, satisfying)
+        return solution(self._arena, self.system, formula, assuming, counting, satisfying)
+
+    def _without_bounds_of(self, members: frozenset[str]) -> ExplicitEngine:
+        engine = ExplicitEngine(self.system.played_by(members), self.limit)
+        engine.free_members = members
+        return engine
+
+    def embedded(self, states: States, into: Engine[States]) -> States:
+        if not isinstance(into, ExplicitEngine) or into is self:
+            return states
+        embedded = bytearray(into.size)
+        for is_member, number in zip(states, self._numbers_in(into), strict=True):
+            embedded[number] = is_member
+        return bytes(embedded)
+
+    def _numbers_in(self, other: ExplicitEngine) -> Iterable[int]:
+        """Return the number of each state in an engine of a system with the same variables."""
+        return map(other._graph.number.__getitem__, self._graph.states)
 
     @cached_property
     def _arena(self) -> ExplicitArena | ExplicitRoundArena:

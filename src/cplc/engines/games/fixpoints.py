@@ -15,6 +15,13 @@ has led into Y. For a justice constraint on members themselves it suffices that 
 for response under justice. It is complete: if the goal is reached on all just runs, some k is helpful from each state
 on.
 
+Bounds (`Clock`): bounds of members do not stop the clock. While a member insists on an overdue send, the clock waits.
+Each member insists on one send at most, so while the group waits for k, other members may insist on sends that stop the
+clock. Runs on which it stands still from some point on are lost by the others, unless a member stops it again and
+again. So "a tick, or a member stops the clock" recurs on the runs that count, and is one more helper: ticks lead into Y
+only, and no member stops the clock. Safety is then no longer won by refraining: the group has to keep the condition,
+and to let time pass. It is the greatest set from which the group brings about a tick into it again and again.
+
 References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
 temporal picture", 1991.
 """
@@ -22,7 +29,7 @@ temporal picture", 1991.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property
 from typing import Generic
 
@@ -102,11 +109,25 @@ class Arena(StateSets[S]):
 
 
 @dataclass(frozen=True)
+class Clock(Generic[S]):
+    """Ticks, and what keeps them from being taken."""
+
+    ticks: tuple[int, ...]
+    after: S
+    """The states that ticks may lead to, besides those that every other step may lead to."""
+    stopped: S
+    """The states in which the group stops the clock."""
+    stopping: tuple[tuple[int, S], ...] = ()
+    """Sends with the states where the group may insist on them to stop the clock; they are enabled there."""
+
+
+@dataclass(frozen=True)
 class Moves(Generic[S]):
     """Steps that may be taken at any time, and sends with the states where the group insists on them."""
 
     steps: tuple[int, ...]
     insisted: tuple[tuple[int, S], ...] = ()
+    clock: Clock[S] | None = None
 
 
 @dataclass(frozen=True)
@@ -182,33 +203,80 @@ class Game(Generic[S]):
         }
         self.others = tuple(sorted(set(played).difference(self.sends)))
         self.justice = tuple(justice for justice in system.constraints(assuming) if set(justice.steps) <= set(played))
+        recurring = [justice for justice in self.justice if justice.recurs and not justice.is_condition]
+        self._ticks = tuple(step for justice in recurring for step in justice.steps)
+        """The ticks, if something can stop the clock."""
+        self._overdue = {
+            step: message.overdue
+            for message in system.bounded
+            if self._ticks
+            for step in self.own.get(message.sender, ())
+            if system.steps[step].event == message.name
+        }
+        """The sends that stop the clock if a member insists on them, and the conditions for that."""
 
     @cached_property
-    def _environment_moves(self) -> Moves[S]:
-        return Moves(self.others)
+    def _stopping(self) -> dict[int, S]:
+        """For each bounded send of the group, the states where the clock waits for it if a member insists on it."""
+        arena = self.arena
+        return {
+            step: arena.intersection(arena.where(overdue), arena.enabled((step,)))
+            for step, overdue in self._overdue.items()
+        }
 
     @cached_property
     def _free(self) -> PartialStrategy[S]:
         """The choices of members with full observation."""
         return PartialStrategy((), dict.fromkeys(self.sends, self.arena.everything))
 
-    def safety(self, safe: S) -> S:
-        """Return the states from which the group can keep every successor in the set."""
-        return self.arena.greatest_safe_subset(safe, self.arena.nothing, self._environment_moves)
+    @property
+    def refraining_is_best(self) -> bool:
+        """Return whether sending nothing is best to keep a condition: no member can stop the clock."""
+        return not self._overdue
 
-    def next(self, goal: S) -> S:
-        """Return the states in the goal that no step of the others leaves."""
-        missing = self.arena.difference(self.arena.everything, goal)
-        return self.arena.difference(goal, self.arena.preimage(missing, self.others))
+    def safety(self, safe: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
+        """Return the states from which the group can stay in the set, with a strategy."""
+        if self.refraining_is_best:
+            return Strategy(self.arena.greatest_safe_subset(safe, self.arena.nothing, Moves(self.others)))
+        arena = self.arena
+        # Invariant: the states that are won are in `ahead`, into which ticks may lead.
+        ahead = safe
+        while True:
+            plan = self._reaching(safe, arena.nothing, ahead, choices)
+            if arena.is_empty(arena.difference(ahead, plan.winning_region)):
+                return plan
+            ahead = arena.intersection(ahead, plan.winning_region)
+
+    def next(self, goal: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
+        """Return the states in the goal that no next step need leave, with a strategy."""
+        arena = self.arena
+        steps = tuple(step for step in self.others if step not in self._ticks) if self._overdue else self.others
+        missing = arena.difference(arena.everything, goal)
+        won = arena.difference(goal, arena.preimage(missing, steps))
+        made = () if choices is None else choices.made
+        for step, where in made:
+            won = arena.difference(won, arena.intersection(where, arena.preimage(missing, (step,))))
+        if not self._overdue:
+            return Strategy(won, made)
+        clock = Clock(self._ticks, arena.nothing, self._stopped(made), self._stoppers(choices or self._free))
+        insisted, bad = self._stopping_the_clock(won, goal, clock)
+        return Strategy(arena.difference(won, bad), (*made, *insisted))
 
     def reachability(self, through: S, goal: S, choices: PartialStrategy[S] | None = None) -> Strategy[S]:
         """Return the states from which the group can reach the goal by way of ``through``, with a strategy.
 
-        Invariant: the group wins from every state of ``won``. With a partial strategy the result is an upper bound for
-        all its completions.
+        With a partial strategy the result is an upper bound for all its completions.
+        """
+        return self._reaching(through, goal, self.arena.nothing, choices)
+
+    def _reaching(self, through: S, goal: S, ahead: S, choices: PartialStrategy[S] | None) -> Strategy[S]:
+        """Return the states from which the group can reach the goal, or a tick into ``ahead``.
+
+        Invariant: the group wins from every state of ``won``.
         """
         arena = self.arena
-        moves = self._environment_moves if choices is None else Moves(self.others, choices.made)
+        made = () if choices is None else choices.made
+        steps = tuple(step for step in self.others if step not in self._ticks)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
         idle, number, support = 0, 0, arena.support(goal)
@@ -216,34 +284,86 @@ class Game(Generic[S]):
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
-            if support is not None and support.isdisjoint(self._writes(helper)):
+            if support is not None and not self._is_time(helper) and support.isdisjoint(self._writes(helper)):
                 continue
-            helping, how = self._helping(helper, won, choices)
+            helping, how = self._helping(helper, won, ahead, choices)
             keep = arena.difference(arena.intersection(through, helping), won)
             if arena.is_empty(keep):
                 continue
             # From `keep` the moves of the others lead to `keep` or `won`, and the helper leads to `won`: a run that
             # stays in `keep` forever is unjust to the helper.
-            keep = arena.greatest_safe_subset(keep, won, moves)
+            clock = self._clock(helper, how, ahead, choices)
+            keep = arena.greatest_safe_subset(keep, won, Moves(steps, made, clock))
             if arena.is_empty(keep):
                 continue
             waiting = keep
             for step, where in how:
                 insisted.append((step, arena.intersection(waiting, where)))
                 waiting = arena.difference(waiting, where)
+            if clock is not None and clock.stopping:
+                insisted += self._stopping_the_clock(keep, arena.union(keep, won), clock)[0]
             won, idle = arena.union(won, keep), 0
             support = arena.support(won)
         return Strategy(won, tuple(insisted))
+
+    # --- the clock
+
+    def _clock(
+        self, helper: int | Justice, how: tuple[tuple[int, S], ...], ahead: S, choices: PartialStrategy[S] | None
+    ) -> Clock[S] | None:
+        """Return what stops the clock while the group waits for this helper; None if ticks are as other steps are."""
+        if not self._ticks or self._is_time(helper):
+            return None
+        made = () if choices is None else choices.made
+        waiting = {self.system.steps[step].actor for step, _ in how}
+        stoppers = self._stoppers(choices or self._free, waiting) if self._overdue else ()
+        return Clock(self._ticks, ahead, self._stopped((*made, *how)), stoppers)
+
+    def _is_time(self, helper: int | Justice) -> bool:
+        return isinstance(helper, Justice) and helper.recurs and not helper.is_condition
+
+    def _stopped(self, insisted: Iterable[tuple[int, S]]) -> S:
+        """Return the states in which sends that are insisted on stop the clock."""
+        arena, stopped = self.arena, self.arena.nothing
+        for step, where in insisted:
+            if step in self._overdue:
+                stopped = arena.union(stopped, arena.intersection(where, self._stopping[step]))
+        return stopped
+
+    def _stoppers(self, choices: PartialStrategy[S], waiting: Container[str] = ()) -> tuple[tuple[int, S], ...]:
+        """Return the sends by which members that do not wait for a send of theirs may stop the clock."""
+        return tuple(
+            (step, self.arena.intersection(where, choices.allowed[step]))
+            for step, where in self._stopping.items()
+            if self.system.steps[step].actor not in waiting
+        )
+
+    def _stopping_the_clock(self, states: S, into: S, clock: Clock[S]) -> tuple[list[tuple[int, S]], S]:
+        """Return the sends to insist on in these states because a tick leads astray, and the states without one."""
+        arena = self.arena
+        outside = arena.difference(arena.everything, into)
+        astray = arena.preimage(arena.difference(outside, clock.after), clock.ticks)
+        rest = arena.difference(arena.intersection(states, astray), clock.stopped)
+        insisted: list[tuple[int, S]] = []
+        for step, where in clock.stopping:
+            useful = arena.intersection(rest, arena.difference(where, arena.preimage(outside, (step,))))
+            insisted.append((step, useful))
+            rest = arena.difference(rest, useful)
+        return insisted, rest
 
     def _writes(self, helper: int | Justice) -> frozenset[str]:
         steps = helper.steps if isinstance(helper, Justice) else (helper,)
         return frozenset[str]().union(*(self.system.steps[step].writes for step in steps))
 
     def _helping(
-        self, helper: int | Justice, won: S, choices: PartialStrategy[S] | None
+        self, helper: int | Justice, won: S, ahead: S, choices: PartialStrategy[S] | None
     ) -> tuple[S, tuple[tuple[int, S], ...]]:
         """Return where the helpful step or constraint leads into the winning states, and the sends to insist on."""
         arena = self.arena
+        if isinstance(helper, Justice) and self._is_time(helper):
+            astray = arena.preimage(arena.difference(arena.everything, arena.union(won, ahead)), self._ticks)
+            stopped = arena.nothing if choices is None else self._stopped(choices.made)
+            return arena.difference(arena.everything, arena.union(astray, stopped)), ()
         if isinstance(helper, Justice):
             if set(helper.steps).isdisjoint(self.sends):
                 return arena.controllable_predecessor(helper.steps, won), ()

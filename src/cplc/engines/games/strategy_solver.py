@@ -9,6 +9,7 @@ from typing import TypeVar, assert_never
 from cplc.engines.games.fixpoints import Arena, Game, Solution, Strategy
 from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
 from cplc.engines.games.uniform import (
+    StepObjective,
     StrategySearch,
     SynchronousUniformSearch,
     UniformStrategySearch,
@@ -30,42 +31,55 @@ def solution(
     system: System,
     formula: Enforces,
     assuming: frozenset[str],
-    counting: Callable[[], S],
+    counting: S,
     satisfying: Callable[[Formula], S],
 ) -> Solution[S]:
     """Return the winning region and strategies of a formula.
 
-    ``counting`` returns the states that count in rounds, and ``satisfying`` evaluates the operands of the goal.
+    ``counting`` are the states that count: those among which members distinguish. ``satisfying`` evaluates the operands
+    of the goal.
     """
     if isinstance(arena, RoundArena):
-        return _round_solution(arena, system, formula, counting(), satisfying)
-    return _step_solution(arena, system, formula, assuming, satisfying)
+        return _round_solution(arena, system, formula, counting, satisfying)
+    return _step_solution(arena, system, formula, assuming, counting, satisfying)
 
 
 def _step_solution(
-    arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
+    arena: Arena[S],
+    system: System,
+    formula: Enforces,
+    assuming: frozenset[str],
+    counting: S,
+    satisfying: Callable[[Formula], S],
 ) -> Solution[S]:
     """Return the solution where steps are interleaved.
 
-    For ``X`` and ``G`` the optimal strategy is to refrain, which is uniform. It wins uniformly from a state if it
-    succeeds from all states that the members together cannot distinguish from it.
+    For ``X`` and ``G`` the optimal strategy is to refrain, unless members can stop the clock. Refraining is uniform. It
+    wins uniformly from a state if it succeeds from all states that the members together cannot distinguish from it.
     """
     game = Game(arena, system, formula.group, assuming)
     goal = formula.goal
     match goal:
         case Next(operand):
-            won = game.next(satisfying(operand))
+            objective = StepObjective(Next, arena.everything, satisfying(operand))
         case Globally(operand):
-            won = game.safety(satisfying(operand))
+            objective = StepObjective(Globally, satisfying(operand), arena.nothing)
         case Finally(operand):
-            return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
+            objective = StepObjective(Finally, arena.everything, satisfying(operand))
         case Until(left, right):
-            return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+            objective = StepObjective(Until, satisfying(left), satisfying(right))
         case _:
             assert_never(goal)
-    if formula.uniform:
-        won = distributed_knowledge(arena, joint_observation(system, formula.group), won, arena.everything)
-    return Solution(won, (Strategy(won),))
+    if isinstance(goal, Finally | Until):
+        return _reaching(game, formula, assuming, objective, counting)
+    if not formula.uniform:
+        plan = objective.solved(game, None)
+        return Solution(plan.winning_region, (plan,))
+    if game.refraining_is_best:
+        won = objective.solved(game, None).winning_region
+        won = distributed_knowledge(arena, joint_observation(system, formula.group), won, counting)
+        return Solution(won, (Strategy(won),))
+    return _searched(UniformStrategySearch(game, objective, counting))
 
 
 def _round_solution(
@@ -89,24 +103,27 @@ def _round_solution(
     return Solution(plan.winning_region, (plan,))
 
 
-def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:
+def _reaching(
+    game: Game[S], formula: Enforces, assuming: frozenset[str], objective: StepObjective[S], counting: S
+) -> Solution[S]:
     """Solve a reachability goal; uniformly, first with observations of what the goal depends on.
 
     A strategy with fewer observations is uniform as well. More observations can help as a memory, but not if all states
     won with full observation are won already.
     """
-    plan = game.reachability(through, goal)
+    plan = objective.solved(game, None)
     if not formula.uniform:
         return Solution(plan.winning_region, (plan,))
     arena = game.arena
     possible = distributed_knowledge(
-        arena, joint_observation(game.system, formula.group), plan.winning_region, arena.everything
+        arena, joint_observation(game.system, formula.group), plan.winning_region, counting
     )
-    searches = [UniformStrategySearch(game, through, goal)]
+    searches = [UniformStrategySearch(game, objective, counting)]
     near = _near(game.system, formula)
     if near is not None:
         searches.insert(
-            0, UniformStrategySearch(Game(arena, game.system, formula.group, assuming, near), through, goal)
+            0,
+            UniformStrategySearch(Game(arena, game.system, formula.group, assuming, near), objective, counting),
         )
         narrow = searches[0].solution()
         if arena.is_empty(arena.difference(possible, narrow.winning_region)):

@@ -20,7 +20,8 @@ from cplc.engines.games.fixpoints import Game, Moves, PartialStrategy, Solution,
 from cplc.engines.games.synchronous import Goal, PermittedActions, RoundGame
 from cplc.engines.interface import S
 from cplc.logic.expressions import Const, Read, Value, conj, equal
-from cplc.logic.formulas import Next
+from cplc.logic.formulas import Finally, Globally, Next, Until
+from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 
@@ -249,16 +250,31 @@ Made = Iterable[tuple[int, S]]
 """Sends with the states where they are insisted on, closed under indistinguishability for the sender."""
 
 
-class UniformStrategySearch(StrategySearch[S, int | None]):
-    """Uniform strategies of one game for reaching a goal by way of some states."""
+@dataclass(frozen=True)
+class StepObjective(Generic[S]):
+    """Objective of a group: reach the goal by way of some states, stay in them, or have the goal next."""
 
-    def __init__(self, game: Game[S], through: S, goal: S, limit: int = MAX_SOLVED) -> None:
+    operator: type[Next | Finally | Globally | Until]
+    through: S
+    goal: S
+
+    def solved(self, game: Game[S], choices: PartialStrategy[S] | None) -> Strategy[S]:
+        if self.operator is Next:
+            return game.next(self.goal, choices)
+        if self.operator is Globally:
+            return game.safety(self.through, choices)
+        return game.reachability(self.through, self.goal, choices)
+
+
+class UniformStrategySearch(StrategySearch[S, int | None]):
+    """Uniform strategies of one game."""
+
+    def __init__(self, game: Game[S], objective: StepObjective[S], counting: S, limit: int = MAX_SOLVED) -> None:
         arena = game.arena
-        super().__init__(arena, arena.everything, joint_observation(game.system, game.own), game.sees, limit)
+        super().__init__(arena, counting, joint_observation(game.system, game.own), game.sees, limit)
         self.game = game
         self._arena = arena
-        self.through = through
-        self.goal = goal
+        self.objective = objective
 
     def upper_bound(self, chosen: ChosenSends) -> Strategy[S]:
         return self._solved(self._open_choices(chosen))
@@ -286,7 +302,7 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
 
     def _solved(self, choices: PartialStrategy[S]) -> Strategy[S]:
         self.count()
-        return self.game.reachability(self.through, self.goal, choices)
+        return self.objective.solved(self.game, choices)
 
     # --- choices
 
@@ -332,12 +348,15 @@ class UniformStrategySearch(StrategySearch[S, int | None]):
         arena = self._arena
         # Invariant: `met` has the successors, outside of the goal, of its states that are not in `more`.
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
-        met = more = arena.difference(starts, self.goal)
+        goal = arena.nothing if self.objective.operator is Next else self.objective.goal
+        met = more = arena.difference(starts, goal)
+        if self.objective.operator is Next:
+            return met
         while not arena.is_empty(more):
             after = arena.image(more, moves.steps)
             for step, where in moves.insisted:
                 after = arena.union(after, arena.image(arena.intersection(more, where), (step,)))
-            more = arena.difference(after, arena.union(met, self.goal))
+            more = arena.difference(after, arena.union(met, goal))
             met = arena.union(met, more)
         return met
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
+from cplc.engines.games.fixpoints import Arena, Clock, JointAction, Moves, StateSets
 from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.symbolic.bdd import Node
 from cplc.engines.symbolic.encoding import Encoding
@@ -96,8 +96,19 @@ class SymbolicArena(SymbolicSets, Arena[Node]):
                 transition = transitions[step]
                 if support is None or not support.isdisjoint(transition.writes):
                     keep = keep & ~(where & transition.preimage(~(keep | goal)))
+            if moves.clock is not None:
+                keep = keep & ~self._ticking_away(keep | goal, moves.clock)
             self._encoding.diagrams.collect_if_needed()
         return keep
+
+    def _ticking_away(self, inside: Node, clock: Clock[Node]) -> Node:
+        """Return the states in which a tick leads out of the set, and no member can keep it from being taken."""
+        astray = self.preimage(~(inside | clock.after), clock.ticks) & ~clock.stopped
+        for step, where in clock.stopping:
+            if astray == self._encoding.false:
+                break
+            astray = astray & ~(where & ~self.preimage(~inside, (step,)))
+        return astray
 
     def _limited(self, states: Node) -> Node:
         """Intersect a large set with the reachable states."""

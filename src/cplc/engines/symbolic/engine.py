@@ -25,7 +25,7 @@ from cplc.engines.symbolic.indistinguishability import ObservationProjections, a
 from cplc.engines.symbolic.reachability import BUDGET, ChainedFixpoints
 from cplc.engines.symbolic.synchronous_relation import Round
 from cplc.engines.symbolic.transitions import MAX_VARIANTS, Transition
-from cplc.engines.symbolic.variable_order import Options, Representation, representation
+from cplc.engines.symbolic.variable_order import Options, Representation, representation, with_changed_steps
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import Formula
@@ -343,20 +343,29 @@ class SymbolicEngine(Engine[Node]):
         return solved
 
     def _solution(self, formula: f.Enforces, assuming: frozenset[str]) -> Solution[Node]:
+        played = self.as_played_by(formula.group)
+        if isinstance(played, SymbolicEngine) and played is not self:
+            return played._played(formula, assuming, self._reachable)
+        is_counting_all = self.system.has_idle_step
+        return self._played(
+            formula, assuming, self._encoding.true if is_counting_all else self._reachable & self._considered
+        )
+
+    def _played(self, formula: f.Enforces, assuming: frozenset[str], counting: Node) -> Solution[Node]:
         from cplc.engines.games.strategy_solver import solution
         from cplc.engines.symbolic.arena import arena
 
         def satisfying(operand: Formula) -> Node:
             return self._holds(operand, assuming)
 
-        return solution(
-            arena(self._encoding, self._fixpoints),
-            self.system,
-            formula,
-            assuming,
-            lambda: self._reachable & self._considered,
-            satisfying,
-        )
+        return solution(arena(self._encoding, self._fixpoints), self.system, formula, assuming, counting, satisfying)
+
+    def _without_bounds_of(self, members: frozenset[str]) -> SymbolicEngine:
+        """Return an engine with the same diagrams, whose sets are sets of this engine."""
+        engine = SymbolicEngine(self.system.played_by(members))
+        engine.free_members = members
+        vars(engine).update(_representation=with_changed_steps(self._representation, engine.system, self._options))
+        return engine
 
     # --- rounds
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import field
 
 from cplc.engines.symbolic.encoding import Encoding
@@ -372,6 +373,20 @@ def represented(system: System, order: Order, options: Options, budget: int | No
             order, encoding, transitions, ChainedFixpoints(encoding, transitions, order.part, parts, options.budget)
         )
     raise encoding.diagrams.exhausted()
+
+
+def with_changed_steps(original: Representation, system: System, options: Options) -> Representation:
+    """Return a system with the same variables under the same order, on the same diagrams."""
+    encoding = copy(original.encoding)
+    encoding.system = system
+    before = original.encoding.system.steps
+    transitions = tuple(
+        transition if step is old else _built(encoding, step, options.variants, None)
+        for step, old, transition in zip(system.steps, before, original.transitions, strict=True)
+    )
+    order, parts = original.order, components(original.encoding.system)
+    fixpoints = ChainedFixpoints(encoding, transitions, order.part, parts, options.budget)
+    return Representation(order, encoding, transitions, fixpoints)
 
 
 def _steps(
