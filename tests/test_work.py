@@ -101,6 +101,6 @@ def test_work_on_deadlines_does_not_grow_with_customers(counted: Callable[[], di
         assert [result.answer for result in results] == ["holds", "fails", "holds"]
         return Counter(counted()) - before
 
-    few, many = work(2), work(12)
-    for measure, number in many.items():
-        assert number <= few[measure] * _TOLERANCE, f"more {measure}"
+    two_customers, twelve_customers = work(2), work(12)
+    for measure, number in twelve_customers.items():
+        assert number <= two_customers[measure] * _TOLERANCE, f"more {measure}"
