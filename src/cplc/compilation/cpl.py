@@ -146,6 +146,13 @@ class CplCompilation(Compilation):
         return tuple(protocol.name.text for protocol in self.file.protocols)
 
     @property
+    def direct_imports(self) -> tuple[Path, ...] | None:
+        if self._parsed[1]:
+            return None
+        folder = (self.path or Path()).parent
+        return tuple(folder / one.target for one in self.file.imports if one.is_path)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         return (self.source, *(file.span.source for file in self.index.files if file.span.source is not self.source))
 
