@@ -44,7 +44,8 @@ def with_helping_bounds(compilation: CplCompilation, result: Result, engine: Eng
 def _may_depend_on_time(model: CheckedModel, result: Result) -> bool:
     """Return whether a deadline, or a bound, is involved in the failure of a small universal property."""
     question = result.question
-    if result.answer != "fails" or question.kind != "property" or not model.has_ticks:
+    is_declared = question.kind == "property" and any(one.name == question.name for one in model.properties)
+    if result.answer != "fails" or not is_declared or not model.has_ticks:
         return False
     if result.blame is not None and (result.blame.coalitions or not result.blame.is_realizable):
         return False
