@@ -433,7 +433,13 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
-        yield from super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer)
+        for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
+            if result.answer == "fails" and self.model.has_ticks:
+                from cplc.compilation.helping_bounds import with_helping_bounds
+
+                yield with_helping_bounds(self, result, engine)
+            else:
+                yield result
         if thresholds:
             from cplc.compilation.participants import ThresholdChecker
 
