@@ -346,10 +346,13 @@ class CplCompilation(Compilation):
         return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
-        """Return the views that the default system does not have."""
+        """Return the views that the default system does not have; it is made only if there are any."""
+        requested = frozenset(views)
+        if not requested:
+            return requested
         observed = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
         observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
-        return frozenset(views) - observed
+        return requested - observed
 
     def _check(self, name: str, declared: Check | None = None) -> BoundQuestion:
         """Return a check with what the file expects and assumes where it declares it."""
