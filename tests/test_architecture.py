@@ -28,7 +28,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "syntax": {"source", "runtime", "diagnostics"},
     "formatter": {"source", "diagnostics", "syntax", "ispl"},
     "settings": {"source", "runtime", "diagnostics", "syntax"},
-    "semantics": {"source", "runtime", "diagnostics", "statespace", "automata", "syntax"},
+    "semantics": {"source", "runtime", "diagnostics", "logic", "statespace", "automata", "syntax"},
     "lowering": {"source", "runtime", "diagnostics", "logic", "automata", "system", "statespace", "semantics"},
     "ispl": {"source", "diagnostics", "logic", "system", "syntax", "semantics"},
     "export": {"logic", "system"},

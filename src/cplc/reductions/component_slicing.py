@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.timed_components import TimedComponents
 from cplc.runtime.context import ResourceExhausted
-from cplc.system.interpreter import Interpreter, Key, key
+from cplc.system.interpreter import Interpreter, Key, holds, key
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
@@ -62,7 +63,7 @@ class RunLifting:
         ticking = components.is_divided and not components.connected_in_time <= part.variable.keys()
         self._tick = components.tick if ticking else None
         self._others = [
-            _ComponentBeforeTick(components.slice(one), components.tick_name)
+            _ComponentBeforeTick(components, one)
             for one in (components.synchronised if ticking else ())
             if not one <= part.variable.keys()
         ]
@@ -139,15 +140,21 @@ def _initial_state(system: System, part: State) -> State:
 class _ComponentBeforeTick:
     """The steps of one component outside of a slice that come before a tick."""
 
-    def __init__(self, component: System, tick: str) -> None:
-        self._interpreter = Interpreter(component)
-        self._steps = [index for index, step in enumerate(component.steps) if step.name != tick]
-        (self._tick,) = (index for index, step in enumerate(component.steps) if step.name == tick)
+    def __init__(self, components: TimedComponents, component: frozenset[str]) -> None:
+        self._components = components
+        self._component = component
+        self._guard = components.guard_of(component)
         self._paths: dict[Key, tuple[tuple[str, State], ...]] = {}
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        return Interpreter(self._components.slice(self._component))
 
     def steps(self, whole: State) -> tuple[tuple[str, State], ...]:
         """Return the fewest steps to a state in which the tick is possible: their names, and the states after them."""
-        here = {variable.name: whole[variable.name] for variable in self._interpreter.system.variables}
+        if holds(self._guard, whole):
+            return ()
+        here = {name: whole[name] for name in self._component}
         start = key(here)
         if start not in self._paths:
             self._paths[start] = tuple(self._shortest_path(here))
@@ -155,20 +162,19 @@ class _ComponentBeforeTick:
 
     def _shortest_path(self, start: State) -> list[tuple[str, State]]:
         interpreter = self._interpreter
-        if interpreter.is_enabled(start, self._tick):
-            return []
+        steps = [index for index, step in enumerate(interpreter.system.steps) if step.kind != "tick"]
         before: dict[Key, tuple[State, str]] = {}
         visited, level = {key(start)}, [start]
         while level:
             following = []
             for state in level:
-                for step in self._steps:
+                for step in steps:
                     for after in interpreter.after(state, step):
                         if key(after) in visited:
                             continue
                         visited.add(key(after))
                         before[key(after)] = state, interpreter.system.steps[step].name
-                        if interpreter.is_enabled(after, self._tick):
+                        if holds(self._guard, after):
                             return _path(before, start, after)
                         following.append(after)
             if len(visited) > MAX_STATES_BEFORE_A_TICK:

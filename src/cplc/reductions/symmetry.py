@@ -226,8 +226,10 @@ def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) 
 def canonical_description(system: System, renamed: Renaming = lambda name: name) -> Hashable:
     """Return all parts of the system that verdicts depend on, renamed and without their order."""
 
+    keys: dict[int, Hashable] = {}
+
     def key(expr: Expr) -> Hashable:
-        return expr_key(expr, renamed)
+        return expr_key(expr, renamed, keys)
 
     def step_key(step: Step) -> Hashable:
         updates = frozenset((renamed(name), key(value)) for name, value in step.updates)
@@ -260,19 +262,28 @@ def _typed(values: Iterable[object]) -> tuple[tuple[type, object], ...]:
     return tuple((type(value), value) for value in values)
 
 
-def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
-    """Return a key of the expression that ignores the order of commutative operands."""
+def expr_key(expr: Expr, renamed: Renaming = lambda name: name, keys: dict[int, Hashable] | None = None) -> Hashable:
+    """Return a key of the expression that ignores the order of commutative operands.
+
+    ``keys`` holds those of expressions for this renaming, which steps have in common. They are compared by identity:
+    expressions with 1 and with true are equal in Python.
+    """
     match expr:
         case Read(name):
             return renamed(name)
         case Const(value):
             return type(value), value
-        case And() | Or() | Equal():
-            return type(expr), frozenset(expr_key(operand, renamed) for operand in children(expr))
-        case Arith(op):
-            return op, *(expr_key(operand, renamed) for operand in children(expr))
-        case Not() | Less() | Ite():
-            return type(expr), *(expr_key(operand, renamed) for operand in children(expr))
+        case And() | Or() | Equal() | Arith() | Not() | Less() | Ite():
+            keys = {} if keys is None else keys
+            made = keys.get(id(expr))
+            if made is None:
+                operands = (expr_key(operand, renamed, keys) for operand in children(expr))
+                if isinstance(expr, And | Or | Equal):
+                    made = type(expr), frozenset(operands)
+                else:
+                    made = (expr.op if isinstance(expr, Arith) else type(expr), *operands)
+                keys[id(expr)] = made
+            return made
 
 
 # --- formulas

@@ -44,7 +44,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from cplc.logic import formulas as f
-from cplc.logic.expressions import TRUE, Expr, conj, conjuncts, reads
+from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.logic.formulas import Formula
 from cplc.reductions.components import IndependentComponents, cut_step
 from cplc.system.model import Step, System
@@ -67,11 +67,6 @@ class TimedComponents(IndependentComponents):
     def synchronised(self) -> tuple[frozenset[str], ...]:
         """The components that ticks synchronise: those in which the tick reads or writes something."""
         return tuple(component for component in self.components if not component.isdisjoint(self._touched))
-
-    @property
-    def tick_name(self) -> str:
-        assert self.tick is not None, "only ticks connect timed components"
-        return self.system.steps[self.tick].name
 
     @property
     def is_divided(self) -> bool:
@@ -127,11 +122,10 @@ class TimedComponents(IndependentComponents):
 
     def _restricted(self, tick: Step, variables: frozenset[str]) -> Step:
         """Return the tick with the conjuncts of its guard and the updates over these components."""
-        unbounded = None if tick.unbounded is None else conjuncts(tick.unbounded)
         return replace(
             tick,
-            guard=conj(one for one, read in self._guards if read <= variables),
-            unbounded=None if unbounded is None else conj(one for one in unbounded if reads(one) <= variables),
+            guard=_within(self._guards, variables),
+            unbounded=None if tick.unbounded is None else _within(self._unbounded, variables),
             updates=tuple(update for update in tick.updates if update[0] in variables),
             free=tuple(name for name in tick.free if name in variables),
         )
@@ -139,8 +133,25 @@ class TimedComponents(IndependentComponents):
     @cached_property
     def _guards(self) -> tuple[tuple[Expr, frozenset[str]], ...]:
         """The conjuncts of the guard of the tick, with the variables that they read."""
-        guard = TRUE if self.tick is None else self.system.steps[self.tick].guard
-        return tuple((one, reads(one)) for one in conjuncts(guard))
+        return () if self.tick is None else _with_variables(self.system.steps[self.tick].guard)
+
+    @cached_property
+    def _unbounded(self) -> tuple[tuple[Expr, frozenset[str]], ...]:
+        """The conjuncts of the guard of the tick without the bounds on messages."""
+        unbounded = None if self.tick is None else self.system.steps[self.tick].unbounded
+        return () if unbounded is None else _with_variables(unbounded)
+
+    def guard_of(self, component: frozenset[str]) -> Expr:
+        """Return where the component does not hold up the tick."""
+        return _within(self._guards, component)
+
+
+def _with_variables(condition: Expr) -> tuple[tuple[Expr, frozenset[str]], ...]:
+    return tuple((one, reads(one)) for one in conjuncts(condition))
+
+
+def _within(conditions: Iterable[tuple[Expr, frozenset[str]]], variables: frozenset[str]) -> Expr:
+    return conj(one for one, read in conditions if read <= variables)
 
 
 def _is_indivisible(part: Formula) -> bool:
