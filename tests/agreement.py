@@ -36,7 +36,7 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.generators.logic_formulas import games, logic_formulas, operators
 from tests.support.generators.property_formulas import Sample, protocols, strategic_protocols
 from tests.support.generators.systems import roles, systems
-from tests.support.generators.timed_protocols import timed_protocols
+from tests.support.generators.timed_protocols import divided_protocols, timed_protocols
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive, States
 from tests.support.oracles.strategy_validation import strategy_mistakes
@@ -253,7 +253,7 @@ def compare_protocol(
                 ):
                     raise Disagreement(f"{engine} finds no fair run for {declared.name}\n{sample.text}")
             elif HOLDS[result.answer] != expected[declared.name]:
-                wrong = f"{engine} says of {declared.name} that it {result.answer}"
+                wrong = f"{engine} reports that {declared.name} {result.answer}"
                 raise Disagreement(f"{wrong}\n{sample.text}")
     for declared, formula in zip(properties, sample.formulas, strict=True):
         figures.pairs += 1
@@ -284,11 +284,11 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
             for result in results:
                 expected = oracle.initial & oracle.reachable <= oracle.satisfying(result.question.formula)
                 if not oracle.initial & oracle.reachable and result.answer != "unknown":
-                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer} of no run")
+                    raise Disagreement(f"{method} reports that {result.question.text} {result.answer} of no run")
                 if result.answer not in HOLDS:
                     figures.unknown[f"{method} verify: {result.reason}"] += 1
                 elif HOLDS[result.answer] != expected:
-                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer}")
+                    raise Disagreement(f"{method} reports that {result.question.text} {result.answer}")
                 else:
                     figures.verdicts["model holds" if expected else "model fails"] += 1
     except Disagreement as apart:
@@ -430,7 +430,7 @@ def timed_compared(figures: Figures, engines: Sequence[EngineName], count: int) 
         counts: Counter[str] = Counter()
         try:
             with figures.timed("time"):
-                compare_timed(data.draw(timed_protocols(count)), engines, counts)
+                compare_timed(data.draw(timed_protocols(count) | divided_protocols(count)), engines, counts)
         except TimedDisagreement as apart:
             raise Disagreement(str(apart)) from None
         figures.pairs += count

@@ -54,6 +54,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     # Each test computes its verdicts, unless it is about cached ones.
     monkeypatch.setenv("CPLC_CACHE", "off")
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("CPLC_CACHE_KEY", "the key of the tests")
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,14 @@ What is counted depends a little on the order in which sets are read, so a quart
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.families import FAMILIES, Family
+from benchmarks.timed import TIMED
 
 from cplc.compilation import BoundQuestion, CplCompilation, load
 from cplc.engines.symbolic import bdd
@@ -85,3 +87,20 @@ def test_work_does_not_exceed_recorded_budget(
     for measure, number in work.items():
         assert number <= golden[name][measure] * _TOLERANCE, f"more {measure}"
         assert number >= golden[name][measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"
+
+
+def test_work_on_deadlines_does_not_grow_with_customers(counted: Callable[[], dict[str, int]]) -> None:
+    """Ticks connect all customers, and one is enough to decide the question about each."""
+    pytest.importorskip("oxidd")
+
+    def work(customers: int) -> Counter[str]:
+        compilation = load(str(TIMED), {"customers": str(customers)})
+        assert isinstance(compilation, CplCompilation)
+        before = Counter(counted())
+        results = list(compilation.verify(compilation.questions(), engine="symbolic"))
+        assert [result.answer for result in results] == ["holds", "fails", "holds"]
+        return Counter(counted()) - before
+
+    two_customers, twelve_customers = work(2), work(12)
+    for measure, number in twelve_customers.items():
+        assert number <= two_customers[measure] * _TOLERANCE, f"more {measure}"

@@ -26,7 +26,7 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.reductions import cone_of_influence
-from cplc.reductions.components import ComponentSlicing
+from cplc.reductions.component_slicing import ComponentSlicing
 from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Pass, Problem

@@ -9,7 +9,8 @@ or insists on one send. All plans of a small acyclic game are enumerated.
 * **Justice.** No run ends while something can be received, while a drawn outcome is still to come, or, with roles
   that keep going, while such a role can send something that no drawn belief is about. Everything else may stay silent.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
-  at the first state from which unseen steps lead to each outcome. From then on the world takes no step after which
+  at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
+  belief is drawn after it. From then on the world takes no step after which
   no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false.
 * **Taking part.** A plan takes part if it insists on a send on some run that it allows; if it never can, all plans do.
 
@@ -103,6 +104,10 @@ def is_met(figure: Fraction, relation: str, value: Fraction) -> bool:
     return figure > value if relation == ">" else figure >= value
 
 
+def _replaced(draws: Draws, number: int, outcome: int) -> Draws:
+    return (*draws[:number], outcome, *draws[number + 1 :])
+
+
 class Game:
     """A participant's game in a protocol in which these roles keep going."""
 
@@ -135,7 +140,7 @@ class Game:
         self._moves: dict[State, list[tuple[Move, State]]] = {}
         self._observations: dict[State, object] = {}
         self._conditions: dict[State, tuple[bool, ...]] = {}
-        self._leads: dict[tuple[State, Draws, frozenset[int]], bool] = {}
+        self._leads: dict[tuple[State, Draws, frozenset[int], frozenset[int], frozenset[str]], bool] = {}
         self.start = self._explore()
         if self.reference.out_of_range:
             raise NotAGame("a variable would leave its domain")
@@ -241,9 +246,17 @@ class Game:
         event = self.participant.beliefs[number].events[draws[number]]
         return event.message == move.event and event.payload in (None, move.payload)
 
-    def _world_steps(self, state: State, draws: Draws) -> Iterator[tuple[Move, State, Draws]]:
-        """Yield the steps of the world that no drawn outcome forbids, with the outcomes that have come."""
+    def _world_steps(
+        self, state: State, draws: Draws, avoiding: frozenset[int] = frozenset()
+    ) -> Iterator[tuple[Move, State, Draws]]:
+        """Yield the steps of the world that no drawn outcome forbids, with the outcomes that have come.
+
+        The messages of the beliefs in ``avoiding`` are left out.
+        """
+        beliefs = self.participant.beliefs
         for move, after in self.moves(state):
+            if self._is_send(move) and any(e.message == move.event for n in avoiding for e in beliefs[n].events):
+                continue
             covering = self._covering(move.event, draws) if self._is_send(move) else []
             if not all(self._is_outcome(move, number, draws) for number in covering):
                 continue
@@ -251,23 +264,33 @@ class Game:
                 continue
             yield move, after, tuple(DONE if n in covering else one for n, one in enumerate(draws))
 
-    def leads(self, state: State, draws: Draws, targets: frozenset[int]) -> bool:
-        """Return whether unseen steps, and then each outcome itself, bring about all these outcomes."""
-        key = (state, draws, targets)
+    def leads(
+        self, state: State, draws: Draws, targets: frozenset[int], avoiding: frozenset[int] = frozenset()
+    ) -> bool:
+        """Return whether unseen steps, and then each outcome itself, bring about all these outcomes.
+
+        The receipt of a message that is in flight already, which will come, is no hindrance while the beliefs hold.
+        """
+        world = self.reference.world(state)
+        arriving = frozenset(
+            one.name for one in self.model.messages if one.receiver in self.roles and world.in_flight(one.name)
+        )
+        return self._leads_to(state, draws, targets, avoiding, arriving)
+
+    def _leads_to(
+        self, state: State, draws: Draws, targets: frozenset[int], avoiding: frozenset[int], arriving: frozenset[str]
+    ) -> bool:
+        key = (state, draws, targets, avoiding, arriving)
         if key not in self._leads:
             self._leads[key] = False
             self._leads[key] = not targets or any(
-                self.leads(after, later, frozenset(n for n in targets if later[n] >= 0))
-                for move, after, later in self._world_steps(state, draws)
-                if any(later[n] == DONE for n in targets) or self._is_on_the_way(move, state, after, targets)
+                self._leads_to(after, later, frozenset(n for n in targets if later[n] >= 0), avoiding, arriving)
+                for move, after, later in self._world_steps(state, draws, avoiding)
+                if any(later[n] == DONE for n in targets)
+                or self.observation(after) == self.observation(state)
+                or (move.event in arriving and all(self.holding(after)[n] for n in targets))
             )
         return self._leads[key]
-
-    def _is_on_the_way(self, move: Move, before: State, after: State, targets: frozenset[int]) -> bool:
-        """Return whether a step is unseen, or a receipt, which will come, that leaves these beliefs as they are."""
-        if self.observation(after) == self.observation(before):
-            return True
-        return move.kind == "receive" and all(self.holding(after)[n] for n in targets)
 
     def pending(self, state: State, draws: Draws) -> frozenset[int]:
         """Return the drawn outcomes that unseen steps still lead to, all of them together."""
@@ -281,34 +304,45 @@ class Game:
         """Yield every way in which the world may have the outcomes drawn that are drawn here."""
         holding = self.holding(state)
         draws = tuple(one if holds else UNDRAWN for one, holds in zip(draws, holding, strict=True))
-        yield from self._drawn_from(state, 0, [(Fraction(1), draws)])
+        yield from self._drawn_further(state, [(Fraction(1), draws)], [])
 
-    def _drawn_from(
-        self, state: State, number: int, branches: list[tuple[Fraction, Draws]]
+    def _drawn_further(
+        self, state: State, branches: list[tuple[Fraction, Draws]], finished: list[tuple[Fraction, Draws]]
     ) -> Iterator[list[tuple[Fraction, Draws]]]:
-        if number == len(self.participant.beliefs):
-            yield branches
+        """Yield the distributions after drawing, in each branch, one belief after the other until none is left."""
+        if not branches:
+            yield finished
             return
-        choices = [self._outcomes(state, number, draws) for _, draws in branches]
-        for picked in product(*choices):
-            more = [
-                (weight * chance, (*draws[:number], outcome, *draws[number + 1 :]))
-                for (weight, draws), distribution in zip(branches, picked, strict=True)
-                for chance, outcome in distribution
-            ]
-            yield from self._drawn_from(state, number + 1, more)
+        (weight, draws), *rest = branches
+        number = self._next_belief(state, draws)
+        if number is None:
+            yield from self._drawn_further(state, rest, [*finished, (weight, draws)])
+            return
+        for distribution in _distributions(self.participant.beliefs[number]):
+            more = [(weight * chance, _replaced(draws, number, outcome)) for chance, outcome in distribution]
+            yield from self._drawn_further(state, [*more, *rest], finished)
 
-    def _outcomes(self, state: State, number: int, draws: Draws) -> list[list[tuple[Fraction, int]]]:
-        """Return the distributions of one belief's outcome that the world may choose from."""
-        belief = self.participant.beliefs[number]
-        if draws[number] != UNDRAWN or not self.holding(state)[number]:
-            return [[(Fraction(1), draws[number])]]
+    def _next_belief(self, state: State, draws: Draws) -> int | None:
+        """Return the belief that is drawn next: one that waits for no other, or else the first that counts here.
+
+        A belief waits for another where its outcomes need messages that the other one is about. So a later choice
+        never decides an earlier one. Messages of a belief that does not count here are free.
+        """
+        waiting = [n for n, one in enumerate(draws) if one == UNDRAWN and self.holding(state)[n]]
+        for number in waiting:
+            if self._counts(state, draws, number, frozenset(waiting) - {number}):
+                return number
+        return next((number for number in waiting if self._counts(state, draws, number)), None)
+
+    def _counts(self, state: State, draws: Draws, number: int, avoiding: frozenset[int] = frozenset()) -> bool:
+        """Return whether unseen steps lead to each outcome of the belief, and to all that are drawn besides."""
         before = self.pending(state, draws)
-        for outcome, event in enumerate(belief.events):
-            later = (*draws[:number], outcome, *draws[number + 1 :])
-            if event.high > 0 and not self.leads(state, later, before | {number}):
-                return [[(Fraction(1), UNDRAWN)]]
-        return list(_distributions(belief))
+        return all(
+            self.leads(state, _replaced(draws, number, outcome), targets, avoiding)
+            for outcome, event in enumerate(self.participant.beliefs[number].events)
+            if event.high > 0
+            for targets in (frozenset({number}), before | {number})
+        )
 
     # --- positions
 

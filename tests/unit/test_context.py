@@ -57,7 +57,7 @@ def test_passes_are_counted_until_something_else_begins(context: Context) -> Non
 
 
 def test_a_quiet_command_shows_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("cplc.cli.output._is_terminal", lambda *, err: True)
+    monkeypatch.setattr("cplc.cli.output.is_terminal", lambda **_: True)
     monkeypatch.setenv("TERM", "xterm")
     with click.Context(click.Command("verify")) as context:
         loud = Progress(lambda: "working")

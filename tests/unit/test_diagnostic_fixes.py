@@ -17,7 +17,7 @@ from cplc.compilation.automatic_fixes import fix_text
 from cplc.diagnostics.core import Diagnostic, Edit, Fix, Note, Rule, suggestion
 from cplc.diagnostics.rules import UNKNOWN_NAME
 from cplc.report.outcome import Outcome
-from cplc.report.sarif import log
+from cplc.report.sarif import file_part, log
 from cplc.server.compiled_document import Compiled, CompiledIspl, Document, compiled, compiled_ispl
 from cplc.server.diagnostics import actions
 from cplc.server.positions import Text
@@ -163,7 +163,7 @@ def test_sarif_carries_every_edit_of_a_fix() -> None:
     _, text = _FIXABLE["value that no message sends"]
     _, former = _FIXABLE["former meaning"]
     diagnostics = [*CplCompilation(Source("p.cpl", text)).diagnostics, *CplCompilation(Source("p.cpl", former)).remarks]
-    document = json.loads(log(Outcome("check", "p.cpl", "1", diagnostics, [], None, ())))
+    document = json.loads(log([file_part(Outcome("check", "p.cpl", "1", diagnostics, [], None, ()))], "1"))
     fixes = [fix for result in document["runs"][0]["results"] for fix in result.get("fixes", ())]
     titles = [fix["description"]["text"] for fix in fixes]
     assert titles == ["Write `cpl 2`", "Write `cpl 2`, and what has one equivalent as that"]

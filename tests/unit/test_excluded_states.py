@@ -8,11 +8,12 @@ from cplc.caching.cached_results import decode_result, encode_result
 from cplc.checking.results import Result
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.report.github import commands
+from cplc.report.html import file_part as html_part
 from cplc.report.html import page
 from cplc.report.json_data import result_data
-from cplc.report.junit import suites
+from cplc.report.junit import suite, suites
 from cplc.report.outcome import Outcome, standing
-from cplc.report.sarif import log
+from cplc.report.sarif import file_part, log
 from cplc.report.text import concise, result_text
 from cplc.source import Source
 from cplc.sweeps.job_runner import _verdict_row
@@ -48,9 +49,9 @@ def test_excluded_states_are_reported_in_every_format() -> None:
         result_text(result),
         concise(result),
         commands(outcome),
-        suites(outcome).replace("&gt;", ">"),
-        log(outcome),
-        page(outcome).replace("&gt;", ">"),
+        suites([suite(outcome)]).replace("&gt;", ">"),
+        log([file_part(outcome)], "0"),
+        page("shop.cpl", [html_part(outcome)]).replace("&gt;", ">"),
         json.dumps(result_data(result)),
     ):
         assert COUNT in document

@@ -8,10 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.automata import ltl
-from cplc.automata.buchi import TooManyStates
-from cplc.automata.ltl import FALSE, TICK, TRUE, And, Letter, Literal, Ltl, Or, Release, Until
-from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
+from cplc.automata.letter_progression import Letter, TooManyStates
+from cplc.automata.monitor import (
+    MAX_STATES,
+    NO_STEP,
+    TICK,
+    TICKS,
+    Monitor,
+    atom_formula,
+    monitor_of,
+    states_before_minimisation,
+)
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Read
+from cplc.logic.formulas import Formula
 
 HOLDING: tuple[Letter, ...] = tuple(frozenset(some) for some in ((), (0,), (1,), (0, 1)))
 STEPS: tuple[Letter, ...] = (NO_STEP, frozenset({2}), frozenset({TICK}))
@@ -21,26 +31,34 @@ Word = tuple[list[Position], list[Position]]
 """A lasso: positions that come once, and positions that repeat, in `HOLDING` and `STEPS`."""
 
 
-def literals() -> st.SearchStrategy[Ltl]:
-    return st.builds(Literal, st.sampled_from([0, 1, 2]), st.booleans())
+def literals() -> st.SearchStrategy[Formula]:
+    atoms = st.sampled_from([0, 1, 2]).map(atom_formula)
+    return st.one_of(atoms, atoms.map(f.Not))
 
 
-def _combined(inner: st.SearchStrategy[Ltl]) -> st.SearchStrategy[Ltl]:
-    bounds = st.sampled_from([None, None, 0, 1, 2])
+def window(high: int | None, low: int = 0) -> f.Bound | None:
+    return None if high is None else f.Bound(high, min(low, high), TICKS)
+
+
+def _combined(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    bounds = st.builds(window, st.sampled_from([None, None, 0, 1, 2]), st.sampled_from([0, 0, 1]))
     pairs = st.tuples(inner, inner)
     return st.one_of(
-        pairs.map(ltl.conjunction),
-        pairs.map(ltl.disjunction),
-        st.builds(Until, inner, inner, bounds),
-        st.builds(Release, inner, inner, bounds),
-        st.builds(ltl.finally_, inner, bounds),
-        st.builds(ltl.globally, inner, bounds),
-        st.builds(ltl.weak_until, inner, inner),
+        inner.map(f.Not),
+        pairs.map(f.And),
+        pairs.map(f.Or),
+        st.builds(f.Iff, inner, inner),
+        st.builds(f.Until, inner, inner, bounds),
+        st.builds(f.Release, inner, inner, bounds),
+        st.builds(f.Finally, inner, bounds),
+        st.builds(f.Globally, inner, bounds),
+        st.builds(f.WeakUntil, inner, inner, bounds),
+        st.builds(f.StrongRelease, inner, inner, bounds),
     )
 
 
-def formulas() -> st.SearchStrategy[Ltl]:
-    return st.recursive(st.one_of(literals(), st.sampled_from([TRUE, FALSE])), _combined, max_leaves=4)
+def formulas() -> st.SearchStrategy[Formula]:
+    return st.recursive(st.one_of(literals(), st.sampled_from([f.VALID, f.UNSATISFIABLE])), _combined, max_leaves=4)
 
 
 def positions() -> st.SearchStrategy[Position]:
@@ -51,56 +69,49 @@ def words() -> st.SearchStrategy[Word]:
     return st.tuples(st.lists(positions(), max_size=4), st.lists(positions(), min_size=1, max_size=3))
 
 
-def holds(formula: Ltl, word: Word) -> bool:
+def holds(formula: Formula, word: Word) -> bool:
     """Evaluate a formula on a lasso by its definition, going round the loop often enough."""
     prefix, loop = word
-    rounds = 4 + _largest_bound(formula)
+    bounds = [
+        one.bound.high for one in f.core_subformulas(formula) if isinstance(one, f.Until | f.Release) and one.bound
+    ]
+    rounds = 4 + max(bounds, default=0)
     letters = [HOLDING[h] | STEPS[s] for h, s in prefix + loop * rounds * (1 + _depth(formula))]
     return _holds(formula, letters, 0, len(loop) * rounds)
 
 
-def _largest_bound(formula: Ltl) -> int:
-    match formula:
-        case And(operands) | Or(operands):
-            return max(map(_largest_bound, operands), default=0)
-        case Until(left, right, bound) | Release(left, right, bound):
-            return max(bound or 0, _largest_bound(left), _largest_bound(right))
-        case _:
-            return 0
+def _depth(formula: Formula) -> int:
+    """Return how many operators about later positions are nested."""
+    core = f.core(formula)
+    return isinstance(core, f.Until | f.Release) + max(map(_depth, f.children(core)), default=0)
 
 
-def _depth(formula: Ltl) -> int:
-    match formula:
-        case And(operands) | Or(operands):
-            return max(map(_depth, operands), default=0)
-        case Until(left, right) | Release(left, right):
-            return 1 + max(_depth(left), _depth(right))
-        case _:
-            return 0
-
-
-def _holds(formula: Ltl, letters: list[Letter], at: int, reach: int) -> bool:
+def _holds(formula: Formula, letters: list[Letter], at: int, reach: int) -> bool:
     """Evaluate where ``reach`` positions ahead show all that an operator can still meet."""
-    match formula:
-        case Literal(atom, positive):
-            return (atom in letters[at]) == positive
-        case And(operands):
+    match f.core(formula):
+        case f.Atom(Read(number)):
+            return int(number) in letters[at]
+        case f.Atom():
+            return formula == f.VALID
+        case f.Not(operand):
+            return not _holds(operand, letters, at, reach)
+        case f.And(operands):
             return all(_holds(operand, letters, at, reach) for operand in operands)
-        case Or(operands):
-            return any(_holds(operand, letters, at, reach) for operand in operands)
-        case Until(left, right, bound):
+        case f.Until(left, right, bound):
             ticks = 0
             for later in range(at, min(len(letters), at + reach)):
-                if bound is not None and ticks > bound:
+                if bound is not None and ticks > bound.high:
                     return False
-                if _holds(right, letters, later, reach):
+                if (bound is None or ticks >= bound.low) and _holds(right, letters, later, reach):
                     return True
                 if not _holds(left, letters, later, reach):
                     return False
                 ticks += TICK in letters[later]
             return False
-        case Release():
-            return not _holds(ltl.negation(formula), letters, at, reach)
+        case f.Release(left, right, bound):
+            return not _holds(f.Until(f.Not(left), f.Not(right), bound), letters, at, reach)
+        case other:
+            raise AssertionError(other)
 
 
 def read(monitor: Monitor, word: list[Position], state: int = 0) -> int:
@@ -110,7 +121,7 @@ def read(monitor: Monitor, word: list[Position], state: int = 0) -> int:
 
 
 @given(formulas(), words())
-def test_decided_word_has_verdict_on_all_continuations(formula: Ltl, word: Word) -> None:
+def test_decided_word_has_verdict_on_all_continuations(formula: Formula, word: Word) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     prefix, loop = word
     truth = holds(formula, word)
@@ -121,7 +132,7 @@ def test_decided_word_has_verdict_on_all_continuations(formula: Ltl, word: Word)
 
 
 @given(formulas(), st.lists(positions(), max_size=3))
-def test_open_word_has_continuations_with_both_verdicts(formula: Ltl, word: list[Position]) -> None:
+def test_open_word_has_continuations_with_both_verdicts(formula: Formula, word: list[Position]) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     if monitor.decided[read(monitor, word)] is not None:
         return
@@ -138,59 +149,59 @@ def _short(most: int) -> list[tuple[Position, ...]]:
 
 
 @given(formulas(), st.lists(positions(), max_size=3), st.integers(0, len(HOLDING) - 1))
-def test_at_rest_is_value_of_stuttering_word(formula: Ltl, word: list[Position], h: int) -> None:
+def test_at_rest_is_value_of_stuttering_word(formula: Formula, word: list[Position], h: int) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     assert monitor.at_rest[read(monitor, word)][h] == holds(formula, (word, [(h, 0)]))
 
 
 @given(formulas())
-def test_negation_swaps_verdicts(formula: Ltl) -> None:
-    one, other = monitor_of(formula, HOLDING, STEPS), monitor_of(ltl.negation(formula), HOLDING, STEPS)
+def test_negation_swaps_verdicts(formula: Formula) -> None:
+    one, other = monitor_of(formula, HOLDING, STEPS), monitor_of(f.Not(formula), HOLDING, STEPS)
     assert len(one.decided) == len(other.decided)
     assert {None if v is None else not v for v in one.decided} == set(other.decided)
 
 
 @given(formulas())
-def test_equivalent_formulas_have_one_monitor(formula: Ltl) -> None:
-    assert monitor_of(formula, HOLDING, STEPS) == monitor_of(ltl.negation(ltl.negation(formula)), HOLDING, STEPS)
-    doubled = ltl.conjunction((formula, Until(FALSE, formula)))
+def test_equivalent_formulas_have_one_monitor(formula: Formula) -> None:
+    assert monitor_of(formula, HOLDING, STEPS) == monitor_of(f.Not(f.Not(formula)), HOLDING, STEPS)
+    doubled = f.And((formula, f.Until(f.UNSATISFIABLE, formula)))
     assert monitor_of(formula, HOLDING, STEPS) == monitor_of(doubled, HOLDING, STEPS)
 
 
-P, Q = Literal(0, True), Literal(1, True)
+P, Q = atom_formula(0), atom_formula(1)
 
 
 @pytest.mark.parametrize(
     ("formula", "open_states", "is_decided"),
     [
-        (ltl.globally(ltl.negation(P)), 1, True),
-        (ltl.finally_(P), 1, True),
-        (Until(ltl.negation(P), Q), 1, True),
-        (ltl.finally_(P, 3), 4, True),
-        (ltl.globally(ltl.finally_(P)), 1, False),
-        (ltl.globally(ltl.disjunction((ltl.negation(P), ltl.finally_(Q)))), 2, False),
-        (TRUE, 0, True),
+        (f.Globally(f.Not(P)), 1, True),
+        (f.Finally(P), 1, True),
+        (f.Until(f.Not(P), Q), 1, True),
+        (f.Finally(P, window(3)), 4, True),
+        (f.Globally(f.Finally(P)), 1, False),
+        (f.Globally(f.Implies(P, f.Finally(Q))), 2, False),
+        (f.VALID, 0, True),
     ],
 )
-def test_monitor_is_minimal(formula: Ltl, open_states: int, is_decided: bool) -> None:
+def test_monitor_is_minimal(formula: Formula, open_states: int, is_decided: bool) -> None:
     monitor = monitor_of(formula, HOLDING, STEPS)
     assert (monitor.open_states, monitor.is_ever_decided) == (open_states, is_decided)
 
 
 def test_entering_a_state_decides_what_no_step_changes() -> None:
-    monitor = monitor_of(Until(ltl.negation(P), Q), HOLDING, STEPS)
+    monitor = monitor_of(f.Until(f.Not(P), Q), HOLDING, STEPS)
     assert [monitor.on_entering(0, h) for h in range(4)] == [None, False, True, True]
-    steps = monitor_of(ltl.globally(Literal(2, False)), HOLDING, STEPS)
+    steps = monitor_of(f.Globally(f.Not(atom_formula(2))), HOLDING, STEPS)
     assert [steps.on_entering(0, h) for h in range(4)] == [None] * 4
 
 
 def test_monitor_above_limit_is_rejected() -> None:
     with pytest.raises(TooManyStates):
-        monitor_of(ltl.finally_(P, MAX_STATES + 1), HOLDING, STEPS)
+        monitor_of(f.Finally(P, window(MAX_STATES + 1)), HOLDING, STEPS)
 
 
 @pytest.mark.parametrize("bound", [4, 40, 100])
 def test_size_of_response_within_ticks_is_linear(bound: int) -> None:
-    response = ltl.globally(ltl.disjunction((Literal(0, False), ltl.finally_(Literal(1, True), bound))))
+    response = f.Globally(f.Implies(P, f.Finally(Q, window(bound))))
     assert states_before_minimisation(response, HOLDING, STEPS) == bound + 3
     assert monitor_of(response, HOLDING, STEPS).open_states == bound + 2

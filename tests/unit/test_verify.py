@@ -14,8 +14,9 @@ from cplc.checking.verify import Verifier, verify
 from cplc.compilation import BoundQuestion, CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, OnPaths
-from cplc.reductions.components import check_lifting
+from cplc.reductions.component_slicing import RunLifting
 from cplc.reductions.problem import LiftingError
+from cplc.reductions.timed_components import TimedComponents
 from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 
@@ -71,7 +72,7 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
     sliced = list(results("symbolic"))[1]
     assert sliced.evidence is not None
     whole = compiled().system
-    check_lifting(whole, sliced.system, sliced.evidence)
+    RunLifting(TimedComponents(whole), sliced.system).check(sliced.evidence)
     first, *_ = (step for step in whole.steps if step.name == "send ask[1]")
     blocked = replace(
         whole,
@@ -80,7 +81,7 @@ def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
         ),
     )
     with pytest.raises(LiftingError, match=r"`send ask\[1\]` is possible in a part of the system and not in the whole"):
-        check_lifting(blocked, sliced.system, sliced.evidence)
+        RunLifting(TimedComponents(blocked), sliced.system).check(sliced.evidence)
 
 
 def asked(name: str) -> BoundQuestion:

@@ -109,8 +109,8 @@ class Expansion:
         if any(one ^ 1 in conjuncts or one ^ 1 in implied for one in conjuncts | implied):
             return None
         tightest = self._tightest(conjuncts - implied)
-        mask = _mask(tightest)
-        return GbaState(mask, _mask(before) & self.relevant(mask)), _mask(conjuncts | implied)
+        mask = mask_of(tightest)
+        return GbaState(mask, mask_of(before) & self.relevant(mask)), mask_of(conjuncts | implied)
 
     def _compute_conjuncts(self, obligation: int) -> frozenset[int]:
         parts = self._invariant_parts(obligation)
@@ -185,7 +185,7 @@ class Expansion:
             one = obligation & ~1
             if one not in self._relevant:
                 parts = _path_parts(self.formula(one)[0])
-                self._relevant[one] = _mask(
+                self._relevant[one] = mask_of(
                     looked for part in parts if (looked := self._past_operand(part)) is not None
                 )
             mask_before |= self._relevant[one]
@@ -218,6 +218,15 @@ class Expansion:
                 closure[part] = None
                 waiting.append(part)
         return list(closure), list(eventualities)
+
+    def disjuncts(self, obligation: int) -> tuple[Disjunct, ...]:
+        """Return the disjuncts of an obligation that is no literal, at the first position of a path."""
+        return self._disjuncts_of(obligation, 0)
+
+    def is_eventuality(self, obligation: int) -> bool:
+        """Tell whether the obligation must not be postponed forever."""
+        formula, holds = self.formula(obligation)
+        return isinstance(formula, f.Until if holds else f.Release | f.WeakUntil)
 
     def lasts(self, obligation: int) -> bool:
         """Tell whether the obligation may last forever, so that not every path that meets it has a good prefix."""
@@ -256,7 +265,7 @@ class Expansion:
             if not branch.chosen:
                 pending += self._choices(branch)
                 continue
-            literals = _mask(one for one in numbers(branch.done) if self.is_literal(one))
+            literals = mask_of(one for one in numbers(branch.done) if self.is_literal(one))
             if self._can_be_taken(literals):
                 yield GbaTransition(literals, after, implied, branch.pending_acceptance)
 
@@ -287,7 +296,7 @@ class Expansion:
     def _choices(self, branch: _Branch) -> Iterator[_Branch]:
         """Yield the branch that postpones every recurrence, and one for each recurrence met now."""
         recurring = [recurrence for one in numbers(branch.done) if (recurrence := self._recurrence(one))]
-        promises = _mask(promise for promise, _ in recurring)
+        promises = mask_of(promise for promise, _ in recurring)
         yield replace(branch, todo=[], pending_acceptance=branch.pending_acceptance | promises, chosen=True)
         for promise, goal in recurring:
             pending = branch.pending_acceptance | promises & ~(1 << promise)
@@ -398,7 +407,7 @@ class _Branch:
 
     def take(self, way: Disjunct) -> _Branch:
         self.todo += way.now
-        self.after |= _mask(way.after)
+        self.after |= mask_of(way.after)
         self.pending_acceptance |= way.pending_acceptance
         return self
 
@@ -411,7 +420,8 @@ def numbers(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def _mask(members: Iterable[int]) -> int:
+def mask_of(members: Iterable[int]) -> int:
+    """Return the bit mask of these members."""
     mask = 0
     for member in members:
         mask |= 1 << member
@@ -419,7 +429,7 @@ def _mask(members: Iterable[int]) -> int:
 
 
 def _negated(mask: int) -> int:
-    return _mask(one ^ 1 for one in numbers(mask))
+    return mask_of(one ^ 1 for one in numbers(mask))
 
 
 def _path_parts(formula: Formula) -> Iterator[Formula]:

@@ -1,7 +1,7 @@
 """Deterministic three-valued monitors of LTL formulas (Bauer, Leucker and Schallhart 2011).
 
 A monitor reads a word letter by letter. Its verdict is true once every infinite continuation satisfies the formula,
-false once none does, and open otherwise. It is a subset construction over the tableaux of the formula and of its
+false once none does, and open otherwise. It is a subset construction over the automata of the formula and of its
 negation, both without unsatisfiable clauses. The verdict is false if no clause of the formula remains, and true if none
 of the negation remains. The monitor is minimised, so equivalent formulas have equal monitors.
 
@@ -12,17 +12,28 @@ continues as that state without steps forever: `Monitor.at_rest` is the value of
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, assert_never
 
-from cplc.automata.buchi import Clause, Clauses, FormulaProgression, TooManyStates, graph, satisfiable
-from cplc.automata.ltl import TICK, Letter, Ltl, atoms, negation
+from cplc.automata.letter_progression import Clause, Clauses, Letter, LetterProgression, TooManyStates
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Const, Read
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 
 MAX_STATES: Final = 400
 """Maximum number of states before minimisation."""
 
+TICK: Final = -1
+"""The atom of letters by which time passes, which bounds count."""
+TICKS: Final = f.Taken(frozenset({"tick"}), "tick")
+
 NO_STEP: Final[Letter] = frozenset()
 """The step atoms of idling, and of a step that no formula names."""
+
+
+def atom_formula(number: int) -> Formula:
+    """Return the formula of an atom, of the state or of the step."""
+    return f.Atom(Read(str(number)), str(number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +71,57 @@ _Subset = tuple[Clauses, Clauses]
 
 
 @lru_cache(maxsize=512)
-def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> Monitor:
+def monitor_of(formula: Formula, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> Monitor:
     """Return the minimal monitor of the formula over these letters; raise `TooManyStates` above the limit."""
-    expansion = _expansion(formula)
-    subsets, rows = _subsets(expansion, formula, holding, steps)
-    resting = [_lasting(expansion, subsets, holds | steps[0]) for holds in holding]
+    progression = LetterProgression(_value)
+    subsets, rows = _subsets(progression, formula, holding, steps)
+    resting = [_lasting(progression, subsets, holds | steps[0]) for holds in holding]
     decided = [None if positive and negative else bool(positive) for positive, negative in subsets]
     at_rest = [tuple(bool(subset[0] & resting[h]) for h in range(len(holding))) for subset in subsets]
     return _minimised(holding, steps, decided, rows, at_rest)
 
 
 @lru_cache(maxsize=512)
-def states_before_minimisation(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> int:
+def states_before_minimisation(formula: Formula, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> int:
     """Return the number of states to which the limit applies; raise `TooManyStates` above it."""
-    return len(_subsets(_expansion(formula), formula, holding, steps)[0])
+    return len(_subsets(LetterProgression(_value), formula, holding, steps)[0])
 
 
-def _expansion(formula: Ltl) -> FormulaProgression:
-    return FormulaProgression(bounds=TICK in atoms(formula))
+def _value(formula: Formula, letter: Letter) -> bool:
+    """Return the value of a Boolean combination of atoms, or of the step."""
+    match formula:
+        case f.Taken():
+            return TICK in letter
+        case f.Atom(Read(number)):
+            return int(number) in letter
+        case f.Atom(Const(value)):
+            return bool(value)
+        case f.Not(operand):
+            return not _value(operand, letter)
+        case f.And(operands):
+            return all(_value(operand, letter) for operand in operands)
+        case f.Derived():
+            return _value(formula.definition, letter)
+        case f.Atom() | f.PathOperator() | f.StateOperator():
+            raise AssertionError(f"{formula} depends on more than a letter")
+        case _:
+            assert_never(formula)
 
 
 def _subsets(
-    expansion: FormulaProgression, formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]
+    progression: LetterProgression, formula: Formula, holding: tuple[Letter, ...], steps: tuple[Letter, ...]
 ) -> tuple[list[_Subset], list[tuple[tuple[int, ...], ...]]]:
     """Return the states of the subset construction and the successors of each."""
     letters = {(h, s): holding[h] | steps[s] for h in range(len(holding)) for s in range(len(steps))}
-    start = frozenset({formula}), frozenset({negation(formula)})
-    successors = graph(expansion, start, dict.fromkeys(letters.values()))
-    alive = satisfiable(successors)
+    start = progression.clause(formula), progression.clause(f.Not(formula))
+    alive = progression.satisfiable(progression.graph(start, dict.fromkeys(letters.values())))
 
     def after(clauses: Clauses, letter: Letter) -> Clauses:
-        return expansion.minimal(
-            one for clause in clauses for one in expansion.clauses_after(clause, letter) if one in alive
+        return progression.minimal(
+            one for clause in clauses for one in progression.clauses_after(clause, letter) if one in alive
         )
 
-    first = expansion.minimal({start[0]} & alive), expansion.minimal({start[1]} & alive)
+    first = frozenset({start[0]} & alive), frozenset({start[1]} & alive)
     number: dict[_Subset, int] = {first: 0}
     subsets = [first]
     rows: list[tuple[tuple[int, ...], ...]] = []
@@ -117,9 +144,10 @@ def _subsets(
     return subsets, rows
 
 
-def _lasting(expansion: FormulaProgression, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
+def _lasting(progression: LetterProgression, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
     """Return the clauses that the infinite repetition of this letter satisfies."""
-    return satisfiable(graph(expansion, (clause for positive, _ in subsets for clause in positive), (letter,)))
+    clauses = (clause for positive, _ in subsets for clause in positive)
+    return progression.satisfiable(progression.graph(clauses, (letter,)))
 
 
 def _minimised(

@@ -1,27 +1,30 @@
 """Folder of cache entries, shared by concurrent runs that may be killed at any time.
 
-An entry is written to a temporary file and renamed, so it is complete or absent. An unreadable or damaged entry counts
-as absent, and a failed write is ignored: the cache never fails a run.
+An entry is written to a temporary file and renamed, so it is complete or absent. A message authentication code (HMAC)
+under the user's key proves that this user wrote it. An unreadable, damaged or foreign entry counts as absent, and a
+failed write is ignored: the cache never fails a run.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
+from cplc.caching.user_key import user_key
 from cplc.records import dataclass
 from cplc.runtime.file_access import open_regular
 
 _SUFFIX = ".verdict"
 _UNFINISHED = ".unfinished-"
-_HEADER = b"cplc verdict 1\n"
-_DIGEST_BYTES = 32
+_HEADER = b"cplc verdict 2\n"
+_CODE_BYTES = 32
 MAX_ENTRY_BYTES = 32 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 _ABANDONED_SECONDS = 3600
@@ -49,19 +52,26 @@ class EntryStore:
     most: int = MAX_TOTAL_BYTES
     """Maximum total size of all entries, in bytes."""
 
+    @cached_property
+    def secret(self) -> bytes | None:
+        """The key under which entries are authenticated; without one, nothing is read or written."""
+        return user_key()
+
     def get(self, key: str) -> bytes | None:
-        """Return the entry; None if it is absent, damaged, or owned by another user."""
+        """Return the entry; None if it is absent, damaged, or written by another user."""
+        if self.secret is None:
+            return None
         path = self._path(key)
         try:
             with os.fdopen(open_regular(path), "rb") as stream:
                 if not _is_ours(stream.fileno()):
                     return None
-                data = stream.read(MAX_ENTRY_BYTES + len(_HEADER) + _DIGEST_BYTES + 1)
+                data = stream.read(MAX_ENTRY_BYTES + len(_HEADER) + _CODE_BYTES + 1)
         except OSError:
             return None
-        header, digest = data[: len(_HEADER)], data[len(_HEADER) : len(_HEADER) + _DIGEST_BYTES]
-        content = data[len(_HEADER) + _DIGEST_BYTES :]
-        if header != _HEADER or digest != _digest(key, content):
+        header, code = data[: len(_HEADER)], data[len(_HEADER) : len(_HEADER) + _CODE_BYTES]
+        content = data[len(_HEADER) + _CODE_BYTES :]
+        if header != _HEADER or not hmac.compare_digest(code, _code(self.secret, key, content)):
             return None
         with suppress(OSError):
             os.utime(path)  # marks the entry as recently used
@@ -69,14 +79,14 @@ class EntryStore:
 
     def put(self, key: str, content: bytes) -> None:
         """Store the entry, if possible."""
-        if len(content) > MAX_ENTRY_BYTES:
+        if self.secret is None or len(content) > MAX_ENTRY_BYTES:
             return
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=_UNFINISHED)
             try:
                 with os.fdopen(handle, "wb") as stream:
-                    stream.write(_HEADER + _digest(key, content) + content)
+                    stream.write(_HEADER + _code(self.secret, key, content) + content)
                 os.replace(name, self._path(key))
             except BaseException:
                 with suppress(OSError):
@@ -131,9 +141,9 @@ class EntryStore:
         return [self.folder / name for name in names if name.startswith(beginning) and name.endswith(ending)]
 
 
-def _digest(key: str, content: bytes) -> bytes:
-    """Return the digest of key and content: an entry under the wrong key counts as damaged."""
-    return hashlib.sha256(key.encode() + b"\0" + content).digest()
+def _code(secret: bytes, key: str, content: bytes) -> bytes:
+    """Return the authentication code of an entry: under the name of another entry it counts as foreign."""
+    return hmac.digest(secret, key.encode() + b"\0" + content, "sha256")
 
 
 def _is_ours(handle: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -17,10 +18,11 @@ from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import And, Enforces, Finally, Formula, KnownFrom, Knows, OnPaths, subformulas
 from cplc.records import dataclass
-from cplc.reductions.components import Decomposition, IndependentComponents, conjuncts_of
+from cplc.reductions.components import Decomposition, conjuncts_of
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry
+from cplc.reductions.timed_components import TimedComponents
 from cplc.runtime.context import MemoryFilled, ResourceExhausted
 from cplc.system.model import State, System
 
@@ -94,6 +96,7 @@ def decided(decide: Callable[[], T]) -> T | str:
 
 
 if TYPE_CHECKING:
+    from cplc.checking.timelock_freedom import TimelockFreedom
     from cplc.engines.explicit.por_symmetry import ReducedEngines
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
@@ -110,6 +113,10 @@ MAX_EXPLICIT_STATES = 20_000
 """Up to this many states the whole state space is explored once for all questions."""
 MIN_BITS_FOR_QUICK_SEARCH = 128
 """Minimum size of a state for a search on the fly before decision diagrams are built."""
+
+
+_EngineKey = tuple[frozenset[str], int]
+"""The variables of a reduced system and the number of its steps, which determine it."""
 
 
 @dataclass(frozen=True)
@@ -140,22 +147,22 @@ class EngineSelector:
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
         self.method = method
-        self.components = IndependentComponents(system)
+        self.timed_components = TimedComponents(system)
+        self.components = self.timed_components.independent
         self._decomposition = Decomposition(self.components)
         self._system_pipeline = Pipeline(() if method == "explicit" else SYSTEM_PASSES)
         self._search_pipeline = Pipeline(SEARCH_PASSES if method == "reduced" else ())
-        symmetry = Symmetry(system)
-        self._validity_cache = UpToSymmetry(symmetry)
-        self._occurrence_cache = UpToSymmetry(symmetry)
+        self.symmetry = Symmetry(system)
+        self._validity_cache = UpToSymmetry(self.symmetry)
+        self._occurrence_cache = UpToSymmetry(self.symmetry)
         self._auto = auto
         self._has_quick_search = auto and method == "symbolic" and not system.is_synchronous
         self._reduced: dict[tuple[Formula, frozenset[str]], Reduced] = {}
-        self._engines: dict[frozenset[str], AnyEngine] = {}
-        """By the variables of the reduced system, which determine it."""
+        self._engines: dict[_EngineKey, AnyEngine] = {}
         self._quick_results: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
-        self._given_up: set[frozenset[str]] = set()
-        self._reduced_searches: dict[frozenset[str], ReducedEngines] = {}
-        self._is_small: dict[frozenset[str], bool] = {}
+        self._given_up: set[_EngineKey] = set()
+        self._reduced_searches: dict[_EngineKey, ReducedEngines] = {}
+        self._is_small: dict[_EngineKey, bool] = {}
 
     # --- reduced problems
 
@@ -163,9 +170,28 @@ class EngineSelector:
         """Return the problem with the smallest system that gives the formula the same verdict."""
         reduced = self._reduced.get((formula, assuming))
         if reduced is None:
-            whole = Reduced(Problem(self.system, formula, assuming))
+            is_timelock_free = self._is_divided(formula) and self.timelock_freedom.holds
+            whole = Reduced(Problem(self.system, formula, assuming, is_timelock_free))
             reduced = self._reduced[formula, assuming] = self._system_pipeline.reduce(whole)
         return reduced
+
+    def reduced_component(self, component: System, formula: Formula, assuming: frozenset[str]) -> System:
+        """Return the smallest system that gives the formula about one component the same verdict."""
+        return self._system_pipeline.reduce(Reduced(Problem(component, formula, assuming))).system
+
+    @cached_property
+    def timelock_freedom(self) -> TimelockFreedom:
+        from cplc.checking.timelock_freedom import TimelockFreedom
+
+        return TimelockFreedom(self)
+
+    @property
+    def divides_time(self) -> bool:
+        """Tell whether components that ticks alone connect are examined by themselves."""
+        return self.method != "explicit" and self.timed_components.is_divided
+
+    def _is_divided(self, formula: Formula) -> bool:
+        return self.divides_time and self.timed_components.divides(formula)
 
     def fully_reduced(self, formula: Formula, assuming: frozenset[str]) -> Reduced:
         """Return the problem after all passes, as a system with many states is searched."""
@@ -184,14 +210,14 @@ class EngineSelector:
 
     def engine_of(self, system: System) -> AnyEngine:
         """Return the engine of a reduced system, built once."""
-        variables = frozenset(system.variable)
-        engine = self._engines.get(variables)
+        key = _engine_key(system)
+        engine = self._engines.get(key)
         if isinstance(engine, Engine) and engine.is_out_of_memory:
-            del engine, self._engines[variables]
+            del engine, self._engines[key]
             gc.collect()  # its parts refer to each other, and its nodes fill the memory
             engine = None
         if engine is None:
-            engine = self._engines[variables] = _engine(system, self.method)
+            engine = self._engines[key] = _engine(system, self.method)
         return engine
 
     def decider(self, formula: Formula, assuming: frozenset[str]) -> Decider:
@@ -210,23 +236,23 @@ class EngineSelector:
         """Return an engine on a part of the state space if that is enough, and otherwise on all of it."""
         if self.method == "reduced" and not self._is_explored(reduced.system):
             smaller = self.fully_reduced(reduced.original.formula, reduced.original.assuming)
-            engine = self._reduced_searches[frozenset(reduced.system.variable)].engine(smaller.problem)
+            engine = self._reduced_searches[_engine_key(reduced.system)].engine(smaller.problem)
             if engine is not None:
                 return Decider(smaller, engine)
         return Decider(reduced, self.engine_of(reduced.system))
 
     def _is_explored(self, system: System) -> bool:
         """Tell whether all states are explored because there are few of them."""
-        variables = frozenset(system.variable)
-        if variables not in self._is_small:
+        key = _engine_key(system)
+        if key not in self._is_small:
             from cplc.engines.explicit.por_symmetry import ReducedEngines
 
-            searches = self._reduced_searches[variables] = ReducedEngines(system)
+            searches = self._reduced_searches[key] = ReducedEngines(system)
             whole = searches.whole(MAX_EXPLICIT_STATES)
-            self._is_small[variables] = whole is not None
+            self._is_small[key] = whole is not None
             if whole is not None:
-                self._engines[variables] = whole
-        return self._is_small[variables]
+                self._engines[key] = whole
+        return self._is_small[key]
 
     def _quick_search(self, reduced: Reduced) -> OnTheFlyEngine | None:
         """Return a search on the fly that decided the problem within its limit."""
@@ -240,7 +266,7 @@ class EngineSelector:
                 if quick is not None:
                     quick.decide(*key)
             except ResourceExhausted:
-                self._given_up.add(frozenset(problem.system.variable))
+                self._given_up.add(_engine_key(problem.system))
                 quick = None
             self._quick_results[key] = quick
         return self._quick_results[key]
@@ -251,7 +277,7 @@ class EngineSelector:
         Once a quick search gave up on a system, the others come last: decision diagrams serve all further questions.
         """
         reduced = self.reduced(formula, assuming)
-        gives_up = frozenset(reduced.system.variable) in self._given_up
+        gives_up = _engine_key(reduced.system) in self._given_up
         if not gives_up and (quick := self._quick_search(reduced)) is not None:
             return quick.is_valid(formula, assuming)
         try:
@@ -337,6 +363,10 @@ class EngineSelector:
             return engine.example(formula, assuming)
         satisfying = engine.satisfying(formula, assuming)
         return None if engine.is_empty(satisfying) else engine.pick(satisfying)
+
+
+def _engine_key(system: System) -> _EngineKey:
+    return frozenset(system.variable), len(system.steps)
 
 
 def _engine(system: System, method: Method) -> AnyEngine:

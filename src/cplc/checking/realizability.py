@@ -30,17 +30,16 @@ from typing import TYPE_CHECKING, assert_never
 from cplc.checking.engine_selector import decided
 from cplc.checking.replay import EvidenceError, run_problems
 from cplc.checking.results import ExcludedStates, Remark
-from cplc.checking.rounds import with_actions
-from cplc.checking.shortest_paths import EngineRunSearch
+from cplc.checking.timelock_freedom import shortest_run_to_unfair_state
 from cplc.engines.interface import Engine
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
-from cplc.reductions.components import lift_run
+from cplc.reductions.component_slicing import RunLifting
 from cplc.reductions.problem import LiftingError
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import System
-from cplc.system.trace import Evidence, Run
+from cplc.system.trace import Run
 
 if TYPE_CHECKING:
     from cplc.checking.engine_selector import AnyEngine, EngineSelector
@@ -115,6 +114,9 @@ class Realizability:
         if not self.system.may_lack_fair_runs:
             return True
         key = assuming & self._justified, along
+        if key not in self._begins and self._is_by_components(along):
+            freedom = self._selector.timelock_freedom
+            self._begins[key] = freedom.holds or freedom.has_fair_run(assuming)
         if key not in self._begins:
             is_valid, fair = self._selector.is_valid, fair_run(along)
             in_all = not self.system.excludes_unfair_states and is_valid(fair, assuming)
@@ -137,17 +139,34 @@ class Realizability:
         return cached
 
     def _search(self, assuming: frozenset[str], along: f.Taken | None) -> ExcludedStates | None:
+        if self._is_by_components(along):
+            return self._search_components(assuming)
         reduced = self._selector.reduced(fair_run(along))
-        run_of_part = _shortest(self._selector.engine_of(reduced.system), assuming, along)
+        run_of_part = shortest_run_to_unfair_state(self._selector.engine_of(reduced.system), assuming, along)
         if run_of_part is None:
             return None
         run = self._lifted(reduced.system, run_of_part)
         states, reachable = self._counts(reduced.shown_system, assuming, along)
         return ExcludedStates(states, reachable, run, self.system)
 
+    def _is_by_components(self, along: f.Taken | None) -> bool:
+        """Tell whether each of the components that ticks synchronise is examined by itself."""
+        is_about_time = along is None and self.system.without_file_conditions is self.system
+        return is_about_time and self._selector.divides_time
+
+    def _search_components(self, assuming: frozenset[str]) -> ExcludedStates | None:
+        """Return a timelock. Its states are not counted: they are no product of those of the components."""
+        freedom = self._selector.timelock_freedom
+        locked = None if freedom.holds else freedom.locked(assuming)
+        if locked is None:
+            return None
+        return ExcludedStates(None, None, self._lifted(locked.system, locked.run), self.system)
+
     def _counts(self, part: System, assuming: frozenset[str], along: f.Taken | None) -> _Counts:
         """Return the number of reachable states of the whole without fair run, and of all reachable states."""
         selector = self._selector
+        if selector.components.component_closure(part.variable) != part.variable.keys():
+            return None, None  # components that ticks synchronise: their states are no product
         try:
             states, reachable = _count(selector.engine_of(part), assuming, along)
             component_sizes = [_count(selector.engine_of(one))[1] for one in selector.other_components(part)]
@@ -156,11 +175,14 @@ class Realizability:
         return states * prod(component_sizes), reachable * prod(component_sizes)
 
     def _lifted(self, part: System, run: Run) -> Run:
-        """Lift the run to the whole system and replay it there."""
+        """Lift the run to the whole system and replay it there.
+
+        If another component stops the clock before, the run ends there: in a state without fair run as well.
+        """
         interpreter = Interpreter(self.system)
         if self.system.has_idle_step:
             try:
-                run = lift_run(interpreter, part, run)
+                run = RunLifting(self._selector.timed_components, part).run(run, until_time_stops=True)
             except LiftingError as error:
                 raise EvidenceError(str(error)) from None
         problems = list(run_problems(interpreter, run))
@@ -170,20 +192,6 @@ class Realizability:
 
 
 _Counts = tuple[int, int] | tuple[None, None]
-
-
-def _shortest(engine: AnyEngine, assuming: frozenset[str], along: f.Taken | None) -> Run | None:
-    """Return a shortest run to a state in which no fair run begins."""
-    if not isinstance(engine, Engine):
-        run = engine.run_to_first(f.Not(fair_run(along)), assuming)
-        return None if run is None else with_actions(engine.system, Evidence(fair_run(along), False, run)).run
-    states = engine.complement(engine.satisfying(fair_run(along), assuming))
-    if engine.is_empty(states):
-        return None
-    path = EngineRunSearch(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
-    if path is None:
-        raise EvidenceError("a state is called reachable and no run leads there")
-    return path
 
 
 def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: f.Taken | None = None) -> tuple[int, int]:

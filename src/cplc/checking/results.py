@@ -169,6 +169,18 @@ class Responsibility:
 
 
 @dataclass(frozen=True)
+class HelpingBounds:
+    """Bounds on how long roles wait, and messages take, that would make a failed property hold."""
+
+    roles: tuple[str, ...]
+    """The families of roles that would have to act in time."""
+    ticks: int | None
+    """The largest number of ticks that helps; None if no bound of all roles does."""
+    is_delayed: bool
+    """True if messages would have to take at most as many ticks as well, where channels have no bound."""
+
+
+@dataclass(frozen=True)
 class PointOfNoReturn:
     """The step of the run at which a group lost its strategy for an obligation."""
 
@@ -280,6 +292,8 @@ class Result:
     evidence: Evidence | None = None
     blame: Responsibility | None = None
     no_return: PointOfNoReturn | None = None
+    helping_bounds: HelpingBounds | None = None
+    """Bounds that would make it hold, if deadlines may be why it fails."""
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why the answer is unknown."""

@@ -270,7 +270,7 @@ class _AnalyzeReport:
 
                 results = [(result, standing(result)) for one in self.findings for result in one.results()]
                 outcome = Outcome("analyze", self.file, __version__, diagnostics, results, self.run.interrupted)
-                output.write(output.document(form, outcome))
+                output.write_document(form, outcome)
             case _:
                 pass
         self.run.write_interruption()

@@ -23,7 +23,7 @@ from cplc.cli.options import (
     strict_option,
     watch_option,
 )
-from cplc.cli.output import AnyFormat, Colour, document, report_bug
+from cplc.cli.output import AnyFormat, Colour, report_bug, write_document
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -161,7 +161,7 @@ def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: 
             from cplc.report.outcome import Outcome
 
             every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
-            output.write(document(form, Outcome("check", names, __version__, every)))
+            write_document(form, Outcome("check", names, __version__, every))
         case "text" | "concise":
             pass
 

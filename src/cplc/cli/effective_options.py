@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cplc.cli.options import ModelOptions
-from cplc.settings import settings_for
+from cplc.settings import FileOptions, settings_for
 
 _STANDARD_INPUT = "-"
 
@@ -23,8 +23,15 @@ def effective_options(file: str, options: ModelOptions) -> ModelOptions:
         channels=options.channels or own.channels,
         assuming=own.assuming,
         places={name: span for name, span in own.places.items() if name not in options.parameters},
+        settings=_words(own, options),
         is_effective=True,
     )
+
+
+def _words(own: FileOptions, options: ModelOptions) -> tuple[str, ...]:
+    """Return the options that the settings give and the command line does not, in words."""
+    values = [f"{name}={value}" for name, value in own.parameters.items() if name not in options.parameters]
+    return (*values, *([f"channels {own.channels}"] if own.channels and options.channels is None else ()))
 
 
 def last_protocol(file: str) -> str | None:

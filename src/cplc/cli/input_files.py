@@ -73,7 +73,10 @@ def _sha256() -> hashlib._Hash:
 
 
 def report_files_read(compilation: Compilation) -> None:
-    """Record the files read, for a watching process."""
+    """Record the files read, for a watching process and for the cache of reports."""
+    capture = output.current_capture()
+    if capture is not None:
+        capture.reads |= input_digests(compilation)
     place = os.environ.get(FILES_READ)
     if place:
         import json

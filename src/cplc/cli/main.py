@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import StringIO
 
@@ -88,11 +88,16 @@ def commands() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    return guarded(
+        lambda: commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
+    )
+
+
+def guarded(command: Callable[[], int | None]) -> int:
+    """Run a command and return its exit code; an exception becomes a message."""
     try:
-        code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
+        code = command()
     except click.ClickException as mistake:
-        if isinstance(mistake, click.NoSuchOption) and mistake.ctx is not None:
-            mistake = _unknown_option(mistake, mistake.ctx)
         with StringIO() as shown:  # the message may quote untrusted input
             mistake.show(shown)
             _write_error(shown.getvalue())

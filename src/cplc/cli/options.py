@@ -36,6 +36,8 @@ class ModelOptions:
     """Roles assumed to make progress for a formula of the command line, by the settings of the project."""
     places: Mapping[str, Span] = field(default_factory=dict)
     """Places of the parameters that the settings of the project set."""
+    settings: tuple[str, ...] = ()
+    """The options that the settings of the project give, in words."""
     is_effective: bool = False
     """True if the settings of the project are already considered."""
 

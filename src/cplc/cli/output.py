@@ -7,9 +7,10 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Literal, get_args
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, get_args
 
 import click
 
@@ -42,6 +43,43 @@ _GLANCE = 0.2
 """Minimum interval between updates of the progress line."""
 
 
+class CapturedOutput:
+    """The output of a run on one of several files, for a report on all of them."""
+
+    def __init__(self, *, is_terminal: bool, is_error_terminal: bool) -> None:
+        self.chunks: list[tuple[str, bool]] = []
+        """Texts in order; True for those on standard error."""
+        self.document: object = None
+        """The part of the file in the document of the format."""
+        self.counts: dict[str, int] = {}
+        """Number of results of each standing."""
+        self.reads: dict[str, str | None] = {}
+        """Digests of the files that the run read, None for a missing one."""
+        self.as_cached: CapturedOutput | None = None
+        """The same output as it is shown when it comes from the cache; None if a result may still change."""
+        self.label = ""
+        """The file, with the options that the settings give for it."""
+        self.terminals = {False: is_terminal, True: is_error_terminal}
+
+
+_capture: list[CapturedOutput] = []
+"""The present captures, the innermost last: a process captures the output of one run at a time."""
+
+
+@contextmanager
+def captured(capture: CapturedOutput) -> Iterator[None]:
+    """Capture the output of this process."""
+    _capture.append(capture)
+    try:
+        yield
+    finally:
+        _capture.pop()
+
+
+def current_capture() -> CapturedOutput | None:
+    return _capture[-1] if _capture else None
+
+
 def write(text: str, *, err: bool = False) -> None:
     """Write and flush the text with the colours of this module, without other control characters."""
     _emit(_shown(text), err=err)
@@ -49,11 +87,19 @@ def write(text: str, *, err: bool = False) -> None:
 
 def write_exactly(text: str) -> None:
     """Write a text for another program unchanged; on a terminal, without control characters."""
-    _emit(_shown(text) if _is_terminal(err=False) else text, err=False)
+    _emit(_shown(text) if is_terminal(err=False) else text, err=False)
 
 
 def _emit(text: str, *, err: bool) -> None:
-    click.echo(text, nl=False, err=err, color=True)
+    if _capture:
+        _capture[-1].chunks.append((text, err))
+    else:
+        click.echo(text, nl=False, err=err, color=True)
+
+
+def write_chunk(text: str, *, err: bool) -> None:
+    """Write a text that was captured before."""
+    _emit(text, err=err)
 
 
 def _shown(text: str) -> str:
@@ -71,11 +117,14 @@ def style_for(colour: Colour, *, err: bool = False) -> Style:
 
 def has_colour(colour: Colour, *, err: bool = False) -> bool:
     if colour == "auto":
-        return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and _is_terminal(err=err)
+        return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and is_terminal(err=err)
     return colour == "always"
 
 
-def _is_terminal(*, err: bool) -> bool:
+def is_terminal(*, err: bool = False) -> bool:
+    """Return whether standard output, or standard error, is a terminal."""
+    if _capture:
+        return _capture[-1].terminals[err]
     stream: IO[str] | None = sys.stderr if err else sys.stdout
     return stream is not None and stream.isatty()
 
@@ -130,7 +179,7 @@ def _shows_links(colour: Colour) -> bool:
     """Return whether standard output is a terminal known to show links (OSC 8), or `FORCE_HYPERLINK` says so."""
     if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
         return forced != "0"
-    if not has_colour(colour) or not _is_terminal(err=False):
+    if not has_colour(colour) or not is_terminal():
         return False
     environment = os.environ
     return (
@@ -164,6 +213,9 @@ def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, col
 
 def write_json(document: Mapping[str, object]) -> None:
     """Write one document, with the version of its format first."""
+    if _capture:
+        _capture[-1].document = dict(document)
+        return
     write(json_text({"format_version": FORMAT_VERSION, **document}, 2) + "\n")
 
 
@@ -260,6 +312,8 @@ def be_quiet(context: click.Context) -> None:
 
 
 def _is_quiet() -> bool:
+    if _capture:
+        return True
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_QUIET))
 
@@ -276,7 +330,7 @@ class Progress:
     def show(self) -> None:
         now = time.monotonic()
         seconds = int(now - self._began)
-        if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not _is_terminal(err=True):
+        if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not is_terminal(err=True):
             return
         self._last = now
         from shutil import get_terminal_size
@@ -294,25 +348,53 @@ class Progress:
             self._shown = ""
 
 
-def document(form: Whole, outcome: Outcome) -> str:
-    """Return the document in that format."""
+def write_document(form: Whole, outcome: Outcome) -> None:
+    """Write the document of one file; with others, contribute to theirs."""
+    part = document_part(form, outcome)
+    if _capture:
+        _capture[-1].document = part
+    else:
+        write(whole_document(form, outcome.file, [part]))
+
+
+def document_part(form: Whole, outcome: Outcome) -> object:
+    """Return what one file contributes to the document of that format."""
     match form:
         case "github":
             from cplc.report.github import commands
 
             return commands(outcome)
         case "junit":
+            from cplc.report.junit import suite
+
+            return suite(outcome)
+        case "sarif":
+            from cplc.report.sarif import file_part
+
+            return file_part(outcome)
+        case "html":
+            from cplc.report.html import file_part as html_part
+
+            return html_part(outcome)
+
+
+def whole_document(form: Whole, title: str, parts: Sequence[Any]) -> str:
+    """Return the document of these files."""
+    match form:
+        case "github":
+            return "".join(parts)
+        case "junit":
             from cplc.report.junit import suites
 
-            return suites(outcome)
+            return suites(parts)
         case "sarif":
             from cplc.report.sarif import log
 
-            return log(outcome)
+            return log(parts, __version__)
         case "html":
             from cplc.report.html import page
 
-            return page(outcome)
+            return page(title, parts)
 
 
 # --- Reports of bugs in `cplc` itself, printed instead of a traceback

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     "slack",
     short_help="Find the largest delays and bounds under which deadlines are kept.",
     epilog=f"""{EXPLAINED}
-A commitment is kept with bounds (k, d) if it is never violated on runs on which every message is sent within k ticks
-from when it is due, and is in flight for at most d ticks. The answer lists the maximal pairs and the run that violates
-the commitment where the roles act one tick later. Exit code 1: no bound keeps one of the commitments.
+A commitment is kept under some limits if it is never violated on runs on which each role sends its messages within so
+many ticks from when they are due, and the messages of each channel are in flight for at most so many. The answer has
+limits of which none can be raised, the largest one of each if all others are 0, and the run that violates the
+commitment beyond. Exit code 1: no limits keep one of the commitments.
 
 \b
 Examples:
@@ -40,9 +41,7 @@ Examples:
 @click.option(
     "--commitment", "commitments", multiple=True, metavar="NAME", help="This commitment only. May be repeated."
 )
-@click.option(
-    "--most", type=click.IntRange(0), default=10, show_default=True, metavar="TICKS", help="Largest bound and delay."
-)
+@click.option("--most", type=click.IntRange(1), metavar="TICKS", help="Largest number of ticks to ask about.")
 @limit_options
 @format_option
 @colour_option
@@ -50,7 +49,7 @@ def command(
     file: str,
     options: ModelOptions,
     commitments: tuple[str, ...],
-    most: int,
+    most: int | None,
     engine: EngineName,
     limits: Limits,
     form: Format,
@@ -82,8 +81,8 @@ def command(
         slacks.append(slack)
 
     run.consume(work(), lambda: f"bounds of commitment {len(slacks) + 1}", take)
-    unknown = run.interrupted is not None or any(slack.undecided for slack in slacks)
-    code = run.exit_code(unexpected=any(not slack.maximal for slack in slacks), unknown=unknown)
+    unknown = run.interrupted is not None or any(slack.undecided or slack.is_timelocked for slack in slacks)
+    code = run.exit_code(unexpected=any(slack.together is None for slack in slacks), unknown=unknown)
     if form == "json":
         from cplc.report.slack import slack_data
 

@@ -16,6 +16,11 @@ def count_from_process_start() -> None:
     _start[0] = time.monotonic() - _process_age()
 
 
+def count_from_now() -> None:
+    """Let the time limit begin now, in a process that runs several tasks."""
+    _start[0] = time.monotonic()
+
+
 def began() -> float:
     """Return the start on the clock of `time.monotonic`: now, unless it counts from the start of the process."""
     return time.monotonic() if _start[0] is None else _start[0]

@@ -15,12 +15,12 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import input_description
 from cplc.cli.limits import Limits
 from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of
+from cplc.cli.many_files import ProjectCommand, for_each_file, many_files_options
 from cplc.cli.options import (
     ModelOptions,
     colour_option,
     detail_option,
     limit_options,
-    model_options,
     names,
     report_format_option,
     strict_option,
@@ -48,7 +48,8 @@ PASSES = ("components", "cone-of-influence", "symmetry", "partial-order")
 
 @click.command(
     "verify",
-    short_help="Verify the properties and checks of a file, or one formula.",
+    cls=ProjectCommand,
+    short_help="Verify the properties and checks of files, or one formula.",
     epilog=f"""{EXPLAINED}
 A property with `expect fails` that fails is as expected. A property that holds vacuously is as expected too, with a
 warning. With --formula, the exit code is the verdict: 0 it holds, 1 it fails, 3 it is unknown.
@@ -69,9 +70,11 @@ Examples:
   cplc verify examples/netbill.cpl --watch
   cplc verify examples/netbill.cpl --format html > report.html
   cplc verify - < examples/netbill.cpl
+  cplc verify protocols --changed origin/main --format junit > results.xml
+  cplc verify
 """,
 )
-@model_options
+@many_files_options
 @click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
 )
@@ -122,6 +125,16 @@ Examples:
 @checkpoint_options
 @watch_option
 @colour_option
+@for_each_file(
+    "verify",
+    formula="--formula",
+    properties="--property",
+    for_all="--for-all-n",
+    itf="--itf",
+    print_after="--print-after",
+    checkpoint="--checkpoint",
+    watch="--watch",
+)
 def command(
     file: str,
     options: ModelOptions,
@@ -145,7 +158,11 @@ def command(
     watch: bool,
     colour: Colour,
 ) -> Exit:
-    """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
+    """Verify the properties and checks of files, or one formula of a file; `-` reads standard input.
+
+    Several files and folders are verified in parallel, with one report. Without a name, the files of the project are
+    verified, those that `cplc.toml` names.
+    """
     if formula is not None and properties:
         raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +83,8 @@ class VerifyReport:
 
     def _show(self, result: Result) -> None:
         if self.run.form == "text":
+            if self.detail == "failures" and output.current_capture() is not None and self._is_as_expected(result):
+                return  # among many files, only what needs attention is shown
             from cplc.report.text import ResultWriter
 
             self._writer = self._writer or ResultWriter(output.write, self.run.layout, self.detail)
@@ -90,8 +94,45 @@ class VerifyReport:
 
             output.write(concise(result) + "\n")
 
+    def _is_as_expected(self, result: Result) -> bool:
+        from cplc.report.outcome import standing
+
+        return standing(result, strict=self.strict) == "as expected"
+
     def finish(self) -> None:
         """Print the summary, or the document of the format."""
+        self._write_end()
+        capture = output.current_capture()
+        if capture is not None:
+            capture.counts = dict(Counter(standing for _, standing in self._outcome.results))
+            capture.label = self._label
+            if self._is_settled:
+                capture.as_cached = self._output_from_cache(capture)
+
+    @property
+    def _is_settled(self) -> bool:
+        """True if the same question about the same files always has these results."""
+        is_stopped = self.run.interrupted is not None or self.error is not None
+        return not is_stopped and all(
+            result.answer != "unknown" and result.reason is None and result.question.kind != "analysis"
+            for result in self.verification.results
+        )
+
+    def _output_from_cache(self, capture: output.CapturedOutput) -> output.CapturedOutput:
+        """Return the same output as it is shown when the results come from the cache."""
+        again = output.CapturedOutput(is_terminal=capture.terminals[False], is_error_terminal=capture.terminals[True])
+        verification = Verification(questions=self.verification.questions)
+        verification.results.extend(replace(result, cached=True) for result in self.verification.results)
+        run = CommandRun(self.run.form, self.run.colour, self.run.limits)
+        report = VerifyReport(run, verification, self.file, self.options, self.detail, self.strict)
+        with output.captured(again):
+            run.report(self.run.diagnostics)
+            for result in verification.results:
+                report._show(result)
+            report._write_end()
+        return again
+
+    def _write_end(self) -> None:
         match self.run.form:
             case "text":
                 self._write_summary()
@@ -100,7 +141,7 @@ class VerifyReport:
             case "concise":
                 pass
             case form:
-                output.write(output.document(form, self._outcome))
+                output.write_document(form, self._outcome)
 
     @property
     def _outcome(self) -> Outcome:
@@ -109,15 +150,26 @@ class VerifyReport:
         results = [(result, standing(result, strict=self.strict)) for result in self.verification.results]
         diagnostics, stopped = in_order(self.run.diagnostics), self.error or self.run.interrupted
         switched_off = self.verification.questions.switched_off
-        return Outcome("verify", self.file, __version__, diagnostics, results, stopped, switched_off)
+        among_others = output.current_capture() is not None
+        return Outcome("verify", self.file, __version__, diagnostics, results, stopped, switched_off, among_others)
+
+    @property
+    def _label(self) -> str:
+        """The file, with the protocol and the options that are not its own."""
+        is_one = output.current_capture() is None or self.options.protocol is None
+        given = (*(() if is_one else (f"protocol {self.options.protocol}",)), *self.options.settings)
+        return f"{self.file} ({', '.join(given)})" if given else self.file
 
     def _write_summary(self) -> None:
         if self._writer is not None:
             self._writer.flush()
-        if switched_off := self.verification.questions.switched_off:
-            output.write(f"switched off in the file: {', '.join(switched_off)}\n")
+        switched_off = ", ".join(self.verification.questions.switched_off)
+        is_one = output.current_capture() is None
+        if switched_off and is_one:
+            output.write(f"switched off in the file: {switched_off}\n")
         if self.verification.results:
-            output.write(f"{printable(self.file)}: {self._outcome.summary()}\n")
+            more = f" (switched off in the file: {switched_off})" if switched_off and not is_one else ""
+            output.write(f"{printable(self._label)}: {self._outcome.summary()}{more}\n")
 
     def _write_data(self) -> None:
         from cplc.report.json_data import result_data

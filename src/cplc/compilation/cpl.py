@@ -146,6 +146,13 @@ class CplCompilation(Compilation):
         return tuple(protocol.name.text for protocol in self.file.protocols)
 
     @property
+    def direct_imports(self) -> tuple[Path, ...] | None:
+        if self._parsed[1]:
+            return None
+        folder = (self.path or Path()).parent
+        return tuple(folder / one.target for one in self.file.imports if one.is_path)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         return (self.source, *(file.span.source for file in self.index.files if file.span.source is not self.source))
 
@@ -339,10 +346,13 @@ class CplCompilation(Compilation):
         return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
-        """Return the views that the default system does not have."""
+        """Return the views that the default system does not have; it is made only if there are any."""
+        requested = frozenset(views)
+        if not requested:
+            return requested
         observed = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
         observed |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
-        return frozenset(views) - observed
+        return requested - observed
 
     def _check(self, name: str, declared: Check | None = None) -> BoundQuestion:
         """Return a check with what the file expects and assumes where it declares it."""
@@ -423,7 +433,13 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
-        yield from super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer)
+        for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
+            if result.answer == "fails" and self.model.has_ticks:
+                from cplc.compilation.helping_bounds import with_helping_bounds
+
+                yield with_helping_bounds(self, result, engine)
+            else:
+                yield result
         if thresholds:
             from cplc.compilation.participants import ThresholdChecker
 

@@ -103,6 +103,11 @@ class Compilation(ABC):
         return ()
 
     @property
+    def direct_imports(self) -> tuple[Path, ...] | None:
+        """The paths that the text itself imports, present or missing; None if it has syntax errors."""
+        return ()
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """The text and its imports."""
         return (self.source,)

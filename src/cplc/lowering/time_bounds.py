@@ -103,16 +103,27 @@ class _Bounds:
                 yield message, delay
 
     def _flight_updates(self, step: Step) -> Iterator[tuple[str, Expr]]:
+        if step.kind != "tick":
+            received = dict.fromkeys(
+                name for variable in step.writes for name in self._flights_ended_by.get(variable, ())
+            )
+            yield from ((name, e.Const(0)) for name in sorted(received))
+            return
         for message, delay in self._delayed:
-            if not delay:
-                continue
-            name = flight_variable(message.name)
-            ticks = e.Read(name)
-            if step.kind == "tick":
+            if delay:
+                name = flight_variable(message.name)
+                ticks = e.Read(name)
                 flying = e.conj((in_flight(message), e.less(ticks, e.Const(delay))))
                 yield name, e.ite(flying, e.arith("+", ticks, e.Const(1)), ticks)
-            elif not step.writes.isdisjoint(copy_variables(message, message.receiver)):
-                yield name, e.Const(0)
+
+    @cached_property
+    def _flights_ended_by(self) -> dict[str, list[str]]:
+        """The variables of flights that end where a receiver's copy is written, by the variables of that copy."""
+        ended: dict[str, list[str]] = {}
+        for message, delay in self._delayed:
+            for variable in copy_variables(message, message.receiver) if delay else ():
+                ended.setdefault(variable, []).append(flight_variable(message.name))
+        return ended
 
     @property
     def _arrivals_due(self) -> Iterator[Expr]:
@@ -167,14 +178,20 @@ class _Bounds:
         return e.conj((due, e.negate(e.Read(copy_variable(message.name, message.sender)))))
 
     def _age_updates(self, step: Step, updates: Mapping[str, Expr]) -> Iterator[tuple[str, Expr]]:
-        for age in self._ages.values():
-            if not age.most:
-                continue
-            remains = self._stays_due(age, step, updates)
-            if step.kind == "tick":
-                yield due_variable(age.message.name), e.ite(remains, self._after_tick(age), e.Const(0))
-            elif not step.writes.isdisjoint(e.reads(age.due)):
-                yield due_variable(age.message.name), e.ite(remains, age.value, e.Const(0))
+        affected = {name for variable in step.writes for name in self._ages_that_read.get(variable, ())}
+        for name, age in self._ages.items():
+            if age.most and (step.kind == "tick" or name in affected):
+                later = self._after_tick(age) if step.kind == "tick" else age.value
+                yield due_variable(name), e.ite(self._stays_due(age, step, updates), later, e.Const(0))
+
+    @cached_property
+    def _ages_that_read(self) -> dict[str, list[str]]:
+        """The messages whose being due depends on a variable."""
+        dependent: dict[str, list[str]] = {}
+        for name, age in self._ages.items():
+            for variable in e.reads(age.due):
+                dependent.setdefault(variable, []).append(name)
+        return dependent
 
     def _after_tick(self, age: _Age) -> Expr:
         """Return the value for an age that is one tick greater.

@@ -59,6 +59,7 @@ from cplc.reductions.symmetry import (
     canonical_numbering,
     expr_key,
     formula_key,
+    names_of,
     renamed_formula,
 )
 from cplc.runtime.context import ResourceExhausted, current
@@ -247,9 +248,8 @@ class _Instance:
         symmetry_group = replace(
             self.symmetry_group, indices=self.symmetry_group.indices[: len(self.symmetry_group.indices) - left_out]
         )
-        return formula_key(
-            renamed_formula(formula, symmetry_group.renaming(canonical_numbering(symmetry_group, formula)))
-        )
+        numbering = canonical_numbering(symmetry_group, names_of(formula))
+        return formula_key(renamed_formula(formula, symmetry_group.renaming(numbering)))
 
 
 class ViewAbstractionProofs:

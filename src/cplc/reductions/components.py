@@ -46,7 +46,7 @@ Reference for stuttering: Lamport, "What good is temporal logic?", 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -55,12 +55,9 @@ from typing import assert_never
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, independent_parts, reads
 from cplc.logic.formulas import Formula
-from cplc.reductions.problem import LiftingError, Pass, PerSystem, Problem
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.statespace.graph_algorithms import merged_classes
-from cplc.system.interpreter import Interpreter, Key, key
-from cplc.system.model import Message, State, Step, System
-from cplc.system.trace import Evidence, Move, Run
+from cplc.system.model import Message, Step, System
 
 
 class IndependentComponents:
@@ -82,11 +79,14 @@ class IndependentComponents:
 
     def _connected(self) -> Iterator[frozenset[str]]:
         for step in self.system.steps:
-            yield step.footprint
+            yield from self._connected_by(step)
         for justice in self.system.justice:
             due = frozenset() if justice.due is None else reads(justice.due)
             if len(justice.steps) > 1 or due:
                 yield due.union(*(self.system.steps[index].footprint for index in justice.steps))
+
+    def _connected_by(self, step: Step) -> Iterator[frozenset[str]]:
+        yield step.footprint
 
     @cached_property
     def _component_of(self) -> dict[str, frozenset[str]]:
@@ -101,7 +101,7 @@ class IndependentComponents:
             named |= reads(condition)
         for justice in self.system.justice:
             if justice.recurs:
-                named.update(*(self.system.steps[index].footprint for index in justice.steps))
+                named.update(*(self._footprints[self.system.steps[index].name] for index in justice.steps))
         for part in f.core_subformulas(formula):
             match part:
                 case f.Atom(condition):
@@ -119,26 +119,23 @@ class IndependentComponents:
                 case f.OnPaths(_, path):
                     if not is_stutter_invariant(path):
                         return frozenset(self.system.variable)
-                case (
-                    f.Not()
-                    | f.And()
-                    | f.Next()
-                    | f.Until()
-                    | f.Release()
-                    | f.Previous()
-                    | f.Since()
-                    | f.Knows()
-                    | f.Regardless()
-                ):
+                case f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.Regardless():
                     pass
+                case f.Knows(_, agents):
+                    named |= self._observed(agents)
                 case f.Adjacent():
                     raise AssertionError("only synchronous systems have rounds")
                 case _:
                     assert_never(part)
         return self.component_closure(named)
 
+    def _observed(self, agents: Iterable[str]) -> frozenset[str]:
+        """Return the variables that knowledge of these agents depends on, besides those of what they know: none."""
+        return frozenset()
+
     @cached_property
     def _footprints(self) -> dict[str, frozenset[str]]:
+        """The variables that a slice has to contain so that it has a step, by the name of the step."""
         return {step.name: step.footprint for step in self.system.steps}
 
     def _group_variables(self, group: Iterable[str]) -> frozenset[str]:
@@ -156,8 +153,16 @@ class IndependentComponents:
             return self.system
         made = self._parts.get(variables)
         if made is None:
-            made = self._parts[variables] = _restricted_system(self.system, variables, self._messages)
+            made = self._parts[variables] = _restricted_system(
+                self.system, variables, self._messages, dict(self._steps_within(variables))
+            )
         return made
+
+    def _steps_within(self, variables: frozenset[str]) -> Iterator[tuple[int, Step]]:
+        """Yield the steps of a slice. Steps that touch no variable belong to every slice."""
+        for index, step in enumerate(self.system.steps):
+            if step.footprint <= variables:
+                yield index, cut_step(step, variables)
 
     @cached_property
     def _messages(self) -> tuple[tuple[Message, frozenset[str]], ...]:
@@ -196,16 +201,16 @@ def count_reachable(system: System, count: Callable[[System], int]) -> int:
 
 
 def _restricted_system(
-    system: System, variables: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]
+    system: System,
+    variables: frozenset[str],
+    messages: Iterable[tuple[Message, frozenset[str]]],
+    steps: Mapping[int, Step],
 ) -> System:
-    """Return the slice of a union of components. Steps that touch no variable belong to every slice."""
-    new_index: dict[int, int] = {}
-    for index, step in enumerate(system.steps):
-        if step.footprint <= variables:
-            new_index[index] = len(new_index)
+    """Return the slice with these variables, and with these steps by their positions in the system."""
+    new_index = {index: position for position, index in enumerate(steps)}
     return replace(
         restrict_declarations(system, variables, messages),
-        steps=tuple(_cut_step(system.steps[index], variables) for index in new_index),
+        steps=tuple(steps.values()),
         justice=tuple(
             replace(justice, steps=tuple(new_index[index] for index in justice.steps))
             for justice in system.justice
@@ -246,7 +251,7 @@ def restrict_declarations(
     )
 
 
-def _cut_step(step: Step, variables: frozenset[str]) -> Step:
+def cut_step(step: Step, variables: frozenset[str]) -> Step:
     """Return the step without operations that need other variables."""
     inside = tuple(
         operation for operation in step.operations if _within(variables, operation.applicable, operation.state_before)
@@ -280,85 +285,6 @@ def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     if isinstance(denied, f.Implies):
         return (*conjuncts_of(denied.left), *conjuncts_of(f.Not(denied.right)))
     return (formula,)
-
-
-# --- the pass
-
-
-class ComponentSlicing(Pass):
-    """Keep the independent components that the formula depends on.
-
-    Evidence shows these components. `lift` executes its runs in the whole system, while other components stutter.
-    """
-
-    name = "components"
-    lifts_states = False
-
-    def __init__(self) -> None:
-        self._components = PerSystem(IndependentComponents)
-
-    def apply(self, problem: Problem) -> Problem | None:
-        components = self._components(problem.system)
-        part = components.slice(components.components_of(problem.formula))
-        return None if part is problem.system else replace(problem, system=part)
-
-    def lift(self, evidence: Evidence, original: Problem, reduced: Problem) -> Evidence | None:
-        check_lifting(original.system, reduced.system, evidence)
-        return evidence
-
-
-# --- lifting of evidence
-
-
-def lift_run(interpreter: Interpreter, part: System, run: Run, start: State | None = None) -> Run:
-    """Lift a run of a part to the whole system, from this state or an initial one; a loop is run once.
-
-    It takes the same steps by name, while the other components stutter.
-    """
-    number = {step.name: index for index, step in enumerate(interpreter.system.steps)}
-    state = _initial_state(interpreter.system, run.start) if start is None else start
-    first, moves = state, []
-    for move in run.moves:
-        step = None if move.step is None else number[part.steps[move.step].name]
-        if step is not None:
-            successors = interpreter.after(state, step)
-            lifted = next((after for after in successors if move.state.items() <= after.items()), None)
-            if lifted is None:
-                name = interpreter.system.steps[step].name
-                raise LiftingError(f"`{name}` is possible in a part of the system and not in the whole")
-            state = lifted
-        moves.append(Move(step, state))
-    return Run(first, tuple(moves))
-
-
-def check_lifting(whole: System, part: System, evidence: Evidence) -> None:
-    """Execute all runs of the evidence in the whole system. Raise `LiftingError` where that is impossible."""
-    _Lifting(whole, part).check(evidence, None)
-
-
-class _Lifting:
-    def __init__(self, whole: System, part: System) -> None:
-        self._interpreter = Interpreter(whole)
-        self._part = part
-        self._checked: set[tuple[int, Key]] = set()
-
-    def check(self, evidence: Evidence, start: State | None) -> None:
-        """Check evidence from this state of the whole; without a state, from an initial one."""
-        begin = _initial_state(self._interpreter.system, evidence.run.start) if start is None else start
-        if (id(evidence), key(begin)) in self._checked:
-            return
-        self._checked.add((id(evidence), key(begin)))
-        states = lift_run(self._interpreter, self._part, evidence.run, begin).states
-        for position, part in evidence.parts:
-            self.check(part, states[position])
-        if evidence.elsewhere is not None:
-            elsewhere = lift_run(self._interpreter, self._part, evidence.elsewhere)
-            if evidence.alternative is not None:
-                self.check(evidence.alternative, elsewhere.states[-1])
-
-
-def _initial_state(system: System, part: State) -> State:
-    return {variable.name: variable.initial[0] for variable in system.variables} | part
 
 
 # --- Decomposition of formulas: verdicts of several formulas, each on fewer components, that give the verdict of one

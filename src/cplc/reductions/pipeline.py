@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from cplc.records import dataclass
-from cplc.reductions.components import ComponentSlicing
+from cplc.reductions.component_slicing import ComponentSlicing
 from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
 from cplc.reductions.problem import Pass, PerSystem, Problem
 from cplc.reductions.stubborn_sets import PartialOrderReduction

@@ -31,6 +31,8 @@ class Problem:
     system: System
     formula: Formula
     assuming: frozenset[str] = frozenset()
+    is_timelock_free: bool = False
+    """Each component that ticks connect with others is free of timelocks by itself, so that it may be sliced off."""
     interchangeable: tuple[InterchangeableInstances, ...] = ()
     """Instances whose states may be permuted: a search may store one state of each orbit."""
     goals: ReachabilityGoals | None = None

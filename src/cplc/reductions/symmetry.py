@@ -131,9 +131,19 @@ class Symmetry:
         """
         for symmetry_group in self.groups:
             formula = renamed_formula(
-                formula, symmetry_group.renaming(canonical_numbering(symmetry_group, formula, assuming))
+                formula, symmetry_group.renaming(canonical_numbering(symmetry_group, names_of(formula), assuming))
             )
         return formula_key(formula)
+
+    def orbit_key(self, variables: Sequence[str], assuming: frozenset[str] = frozenset()) -> Hashable:
+        """Return an equal key for sets of variables that permutations map to each other, as far as it recognises them.
+
+        Equal keys mean that a permutation which leaves the assumed instances assumed maps one to the other.
+        """
+        names = list(variables)
+        for group in self.groups:
+            names = list(map(group.renaming(canonical_numbering(group, names, assuming)), names))
+        return frozenset(names)
 
     def _is_symmetric(self, symmetry_group: SymmetryGroup) -> bool:
         before = canonical_description(self.system)
@@ -216,8 +226,10 @@ def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) 
 def canonical_description(system: System, renamed: Renaming = lambda name: name) -> Hashable:
     """Return all parts of the system that verdicts depend on, renamed and without their order."""
 
+    keys: dict[int, Hashable] = {}
+
     def key(expr: Expr) -> Hashable:
-        return expr_key(expr, renamed)
+        return expr_key(expr, renamed, keys)
 
     def step_key(step: Step) -> Hashable:
         updates = frozenset((renamed(name), key(value)) for name, value in step.updates)
@@ -250,19 +262,28 @@ def _typed(values: Iterable[object]) -> tuple[tuple[type, object], ...]:
     return tuple((type(value), value) for value in values)
 
 
-def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
-    """Return a key of the expression that ignores the order of commutative operands."""
+def expr_key(expr: Expr, renamed: Renaming = lambda name: name, keys: dict[int, Hashable] | None = None) -> Hashable:
+    """Return a key of the expression that ignores the order of commutative operands.
+
+    ``keys`` holds those of expressions for this renaming, which steps have in common. They are compared by identity:
+    expressions with 1 and with true are equal in Python.
+    """
     match expr:
         case Read(name):
             return renamed(name)
         case Const(value):
             return type(value), value
-        case And() | Or() | Equal():
-            return type(expr), frozenset(expr_key(operand, renamed) for operand in children(expr))
-        case Arith(op):
-            return op, *(expr_key(operand, renamed) for operand in children(expr))
-        case Not() | Less() | Ite():
-            return type(expr), *(expr_key(operand, renamed) for operand in children(expr))
+        case And() | Or() | Equal() | Arith() | Not() | Less() | Ite():
+            keys = {} if keys is None else keys
+            made = keys.get(id(expr))
+            if made is None:
+                operands = (expr_key(operand, renamed, keys) for operand in children(expr))
+                if isinstance(expr, And | Or | Equal):
+                    made = type(expr), frozenset(operands)
+                else:
+                    made = (expr.op if isinstance(expr, Arith) else type(expr), *operands)
+                keys[id(expr)] = made
+            return made
 
 
 # --- formulas
@@ -381,13 +402,13 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
 
 
 def canonical_numbering(
-    symmetry_group: SymmetryGroup, formula: Formula, assuming: frozenset[str] = frozenset()
+    symmetry_group: SymmetryGroup, names: Iterable[str], assuming: frozenset[str] = frozenset()
 ) -> Permutation:
-    """Return the permutation that numbers the instances: those that occur more often first, then by first occurrence.
+    """Return the permutation that numbers the instances in names: the most frequent first, then by first occurrence.
 
     The formulas "all members are idle, and member 7 owes nothing" have one key for all choices of the member.
     """
-    occurrences = Counter(member for name in _names(formula) for member in symmetry_group.members_in(name))
+    occurrences = Counter(member for name in names for member in symmetry_group.members_in(name))
     alike = {
         index: frozenset(family for family in symmetry_group.families if f"{family}[{index}]" in assuming)
         for index in symmetry_group.indices
@@ -398,7 +419,7 @@ def canonical_numbering(
     return {index: next(free[alike[index]]) for index, _ in occurrences.most_common() if index in alike}
 
 
-def _names(formula: Formula) -> Iterator[str]:
+def names_of(formula: Formula) -> Iterator[str]:
     """Yield the agents, variables and steps that occur in the formula, from left to right."""
     for part in f.subformulas(formula):
         match part:
@@ -425,7 +446,7 @@ def _names(formula: Formula) -> Iterator[str]:
                 pass  # their operands follow
             case f.Derived():
                 if not part.has_only_operands:
-                    yield from _names(part.definition)
+                    yield from names_of(part.definition)
             case (
                 f.Not() | f.And() | f.Next() | f.Until() | f.Release() | f.Previous() | f.Since() | f.OnPaths()
                 | f.Regardless()

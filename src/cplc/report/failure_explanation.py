@@ -36,7 +36,24 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
             yield lost
         yield from promise_sentences(result)
     yield from blame_sentences(result, with_run=with_run)
+    if (sentence := helping_bounds_sentence(result)) is not None:
+        yield sentence
     yield from repair_sentences(result)
+
+
+def helping_bounds_sentence(result: Result) -> str | None:
+    """Return how soon roles would have to act for the property to hold; None if no bounds would help."""
+    helping = result.helping_bounds
+    if helping is None or helping.ticks is None:
+        return None
+    ticks = counted(helping.ticks, "tick")
+    condition = f"{joined(helping.roles, 'and')} acted within {ticks}" if helping.ticks else None
+    condition = condition or f"{joined(helping.roles, 'and')} acted at once"
+    assumption = f"assuming {', '.join(f'{role} within {helping.ticks}' for role in helping.roles)}"
+    if helping.is_delayed:
+        took = f"messages took at most {ticks}" if helping.ticks else "messages took no time"
+        return f"It would hold if {condition} and {took} ({assumption}, and `channel within {helping.ticks}`)."
+    return f"It would hold if {condition} ({assumption})."
 
 
 def violations_of(result: Result) -> tuple[Violation, ...]:
@@ -136,6 +153,10 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
                 yield f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever."
     ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
     ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
+    if result.helping_bounds is not None and blamed.is_realizable and not blamed.coalitions:
+        if result.helping_bounds.ticks is None:
+            yield "It would not hold even if all roles acted at once."
+        return
     yield from _remedy(blamed, ensuring, all_go_on=ending is not None and not able)
 
 

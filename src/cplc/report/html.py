@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -65,19 +66,55 @@ STYLES: dict[Standing, str] = {
 }  # fmt: skip
 
 
-def page(outcome: Outcome) -> str:
-    """Return the page."""
-    verdicts = [_verdict(index, result, standing) for index, (result, standing) in enumerate(outcome.results, 1)]
+FilePart = Mapping[str, Any]
+"""One file on a page, as HTML: the table of verdicts, and a section for each."""
+
+
+def file_part(outcome: Outcome) -> FilePart:
+    """Return what a page shows of the results of a file."""
+    anchor = f"f{sha256(outcome.file.encode()).hexdigest()[:8]}" if outcome.among_others else ""
+    verdicts = [
+        _verdict(index, result, standing, anchor) for index, (result, standing) in enumerate(outcome.results, 1)
+    ]
     counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in STYLES.items()]
-    return template("report.html.j2").render(
+    present = tuple(count for count in counts if count[1])
+    mistaken = any(diagnostic.is_error for diagnostic in outcome.diagnostics)
+    macros: Any = template("file.html.j2").module
+    summary = macros.summary(
         file=printable(outcome.file),
-        version=outcome.version,
+        anchor=anchor,
         diagnostics=rendered(outcome.diagnostics, limit=len(outcome.diagnostics)),
-        mistaken=any(diagnostic.is_error for diagnostic in outcome.diagnostics),
+        mistaken=mistaken,
         interrupted=outcome.interrupted,
         switched_off=outcome.switched_off,
         verdicts=verdicts,
-        counts=[count for count in counts if count[1]],
+        counts=present,
+    )
+    return {
+        "file": printable(outcome.file),
+        "version": outcome.version,
+        "anchor": anchor,
+        "counts": present,
+        "mistaken": mistaken,
+        "interrupted": outcome.interrupted or "",
+        "summary": str(summary),
+        "sections": str(macros.sections(verdicts)),
+    }
+
+
+def page(title: str, parts: Sequence[FilePart]) -> str:
+    """Return the page of these files; with several files, a table of them comes first."""
+    totals = [
+        (standing, sum(count for part in parts for one, count, _ in part["counts"] if one == standing), style)
+        for standing, style in STYLES.items()
+    ]
+    safe = [(part, Markup(part["summary"]), Markup(part["sections"])) for part in parts]
+    return template("report.html.j2").render(
+        title=printable(title),
+        version=parts[0]["version"] if parts else "",
+        parts=safe,
+        is_project=len(parts) != 1 or bool(parts[0]["anchor"]),
+        counts=[count for count in totals if count[1]],
     )
 
 
@@ -116,12 +153,12 @@ def _without_control_characters(value: object) -> object:
     return value
 
 
-def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
+def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") -> _Verdict:
     question = result.question
     run = _shown(result)
     is_told = result.evidence is not None and has_trace(result.evidence)
     return _Verdict(
-        anchor=f"q{number}",
+        anchor=f"{prefix}q{number}",
         name=question.name,
         title=question.title or "",
         assuming=question.assumed,

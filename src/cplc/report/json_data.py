@@ -11,7 +11,14 @@ from cplc.control_characters import json_text
 from cplc.diagnostics.render import place_data
 from cplc.logic.expressions import Value
 from cplc.report.deadline_account import DeadlineAccount, account_sentence
-from cplc.report.failure_explanation import accounts_of, blame_sentences, unkept_of, violation_text, violations_of
+from cplc.report.failure_explanation import (
+    accounts_of,
+    blame_sentences,
+    helping_bounds_sentence,
+    unkept_of,
+    violation_text,
+    violations_of,
+)
 from cplc.report.step_text import changes, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
 from cplc.report.trace_narration import decisive, has_trace, narrate
@@ -61,6 +68,7 @@ def result_data(result: Result) -> Data:
         "deadlines": [_deadline(result.system, one) for one in accounts_of(result)],
         "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
+        "helping_bounds": _helping_bounds(result),
         "no_return": no_return_data(result),
         "story": _story(result.system, evidence) if evidence is not None and has_trace(evidence) else None,
         "because": None if evidence is None else _because(result.system, evidence),
@@ -121,6 +129,18 @@ def _blame(result: Result) -> Data | None:
         "owed": list(blamed.owed),
         "avoidance": _avoidance(blamed.avoidance),
         "text": " ".join(blame_sentences(result)),
+    }
+
+
+def _helping_bounds(result: Result) -> Data | None:
+    helping = result.helping_bounds
+    if helping is None:
+        return None
+    return {
+        "roles": list(helping.roles),
+        "ticks": helping.ticks,
+        "with_delays": helping.is_delayed,
+        "text": helping_bounds_sentence(result),
     }
 
 

@@ -16,8 +16,8 @@ from cplc.report.text import result_text
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def suites(outcome: Outcome) -> str:
-    """Return the document. The first case is the file itself; what is unknown is an error, no failure."""
+def suite(outcome: Outcome) -> str:
+    """Return the suite of a file. The first case is the file itself; what is unknown is an error, no failure."""
     suite = ElementTree.Element("testsuite", name=_text(outcome.file))
     mistakes = [diagnostic for diagnostic in outcome.diagnostics if diagnostic.is_error]
     case = _case(suite, outcome, outcome.command, 0.0)
@@ -36,8 +36,13 @@ def suites(outcome: Outcome) -> str:
     suite.set("tests", str(len(suite)))
     suite.set("skipped", str(len(outcome.switched_off)))
     suite.set("time", f"{sum(result.seconds for result, _ in outcome.results):.3f}")
+    return ElementTree.tostring(suite, encoding="unicode")
+
+
+def suites(parts: Sequence[str]) -> str:
+    """Return the document of the suites of several files."""
     root = ElementTree.Element("testsuites")
-    root.append(suite)
+    root.extend(ElementTree.fromstring(one) for one in parts)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 

@@ -42,6 +42,8 @@ class Outcome:
     interrupted: str | None = None
     switched_off: Sequence[str] = ()
     """The usual checks that the file switches off."""
+    among_others: bool = False
+    """True if the report is on several files."""
 
     def summary(self) -> str:
         """Return the number of results of each status, those as expected first."""

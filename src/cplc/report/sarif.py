@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Final
 from urllib.parse import quote
@@ -32,33 +33,56 @@ _VERDICTS: Final = {
 Data = dict[str, object]
 
 
-def log(outcome: Outcome) -> str:
-    """Return the document, with a result for each diagnostic and each verdict, those as expected among them."""
+def file_part(outcome: Outcome) -> Data:
+    """Return the rules, results and notifications of a file: a result for each diagnostic and each verdict."""
     codes = sorted({diagnostic.code for diagnostic in outcome.diagnostics})
     answers = sorted({result.answer for result, _ in outcome.results})
     summaries = {rule.code: rule.summary for rule in RULES}
     rules: list[Data] = [{"id": code, "shortDescription": {"text": summaries[code]}} for code in codes]
     rules += [{"id": answer, "shortDescription": {"text": _VERDICTS[answer]}} for answer in answers]
-    invocation: Data = {"executionSuccessful": outcome.interrupted is None}
     notifications: list[Data] = []
     if outcome.interrupted is not None:
         notifications.append({"level": "warning", "message": {"text": outcome.interrupted}})
     if outcome.switched_off:
         text = f"switched off in the file: {', '.join(outcome.switched_off)}"
         notifications.append({"level": "note", "message": {"text": text}})
-    if notifications:
-        invocation["toolExecutionNotifications"] = notifications
-    run: Data = {
-        "tool": {"driver": {"name": "cplc", "semanticVersion": outcome.version, "rules": rules}},
-        "invocations": [invocation],
-        "columnKind": "unicodeCodePoints",
+    return {
+        "successful": outcome.interrupted is None,
+        "rules": rules,
+        "notifications": notifications,
         "results": [
             *(_diagnostic(diagnostic) for diagnostic in outcome.diagnostics),
             *(_verdict(result, standing) for result, standing in outcome.results),
         ],
     }
+
+
+def log(parts: Sequence[Data], version: str) -> str:
+    """Return the document of several files: one run with the rules and results of all."""
+    rules: dict[object, object] = {}
+    results: list[object] = []
+    notifications: list[object] = []
+    for part in parts:
+        rules |= {rule["id"]: rule for rule in _list(part, "rules") if rule["id"] not in rules}
+        results += _list(part, "results")
+        notifications += _list(part, "notifications")
+    invocation: Data = {"executionSuccessful": all(part["successful"] for part in parts)}
+    if notifications:
+        invocation["toolExecutionNotifications"] = notifications
+    run: Data = {
+        "tool": {"driver": {"name": "cplc", "semanticVersion": version, "rules": list(rules.values())}},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json_text(document, 2) + "\n"
+
+
+def _list(part: Data, name: str) -> list[Data]:
+    some = part[name]
+    assert isinstance(some, list)
+    return some
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Data:

@@ -14,13 +14,22 @@ from itertools import combinations, product
 from math import prod
 from typing import Final
 
-from cplc.automata import ltl
-from cplc.automata.buchi import TooManyStates
-from cplc.automata.ltl import TICK, Letter, Ltl
-from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
+from cplc.automata.letter_progression import Letter, TooManyStates
+from cplc.automata.monitor import (
+    MAX_STATES,
+    NO_STEP,
+    TICK,
+    TICKS,
+    Monitor,
+    atom_formula,
+    monitor_of,
+    states_before_minimisation,
+)
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.semantics import model
 from cplc.semantics import terms as t
@@ -124,14 +133,15 @@ def _with_bound(term: Term, old: int, new: int) -> Term:
     return replace(term, operands=operands, bound=new, low=min(term.low, new))
 
 
-def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Ltl, bool]:
+def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Formula, bool]:
     """Return the atoms, the acts and the formula over their numbers, and whether it counts ticks."""
     facts = model.meanings
     atoms: dict[Term, int] = {}
     _number_atoms(term, facts, atoms)
     acts = tuple(dict.fromkeys(acts_in(term)))
     formula = _formula(term, facts, atoms, {act: len(atoms) + number for number, act in enumerate(acts)})
-    return tuple(atoms), acts, formula, TICK in set(ltl.atoms(formula))
+    counts_ticks = any(isinstance(one, f.Until | f.Release) and one.bound for one in f.core_subformulas(formula))
+    return tuple(atoms), acts, formula, counts_ticks
 
 
 def _letters(
@@ -168,44 +178,32 @@ def _number_atoms(term: Term, facts: Mapping[str, Term], atoms: dict[Term, int])
             atoms.setdefault(term, len(atoms))
 
 
-def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], acts: Mapping[t.Does, int]) -> Ltl:
-    def of(operand: Term) -> Ltl:
+def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], acts: Mapping[t.Does, int]) -> Formula:
+    def of(operand: Term) -> Formula:
         return _formula(operand, facts, atoms, acts)
 
     match term:
         case t.Const(value):
-            return ltl.TRUE if value is True else ltl.FALSE
+            return f.VALID if value is True else f.UNSATISFIABLE
         case t.Does():
-            return ltl.Literal(acts[term], True)
+            return atom_formula(acts[term])
         case t.FactRef(fact):
             return of(facts[fact])
         case t.Apply("!", (operand,)):
-            return ltl.negation(of(operand))
+            return f.Not(of(operand))
         case t.Apply("&", operands):
-            return ltl.conjunction(map(of, operands))
+            return f.And(tuple(map(of, operands)))
         case t.Apply("|", operands):
-            return ltl.disjunction(map(of, operands))
+            return f.Or(tuple(map(of, operands)))
         case t.Apply("->", (left, right)):
-            return ltl.disjunction((ltl.negation(of(left)), of(right)))
+            return f.Implies(of(left), of(right))
         case t.Apply("<->", (left, right)):
-            one, other = of(left), of(right)
-            both = ltl.conjunction((one, other))
-            return ltl.disjunction((both, ltl.conjunction((ltl.negation(one), ltl.negation(other)))))
-        case t.Apply("F", (operand,), bound, _, low):
-            return ltl.Until(ltl.TRUE, of(operand), bound, low)
-        case t.Apply("G", (operand,), bound, _, low):
-            return ltl.Release(ltl.FALSE, of(operand), bound, low)
-        case t.Apply("U", (left, right), bound, _, low):
-            return ltl.Until(of(left), of(right), bound, low)
-        case t.Apply("W", (left, right), bound, _, low):
-            return ltl.weak_until(of(left), of(right), bound, low)
-        case t.Apply("R", (left, right), bound, _, low):
-            return ltl.Release(of(left), of(right), bound, low)
-        case t.Apply("M", (left, right), bound, _, low):
-            weak = ltl.weak_until(ltl.negation(of(left)), ltl.negation(of(right)), bound, low)
-            return ltl.negation(weak)
+            return f.Iff(of(left), of(right))
+        case t.Apply("F" | "G" | "U" | "W" | "R" | "M" as operator, operands, bound, _, low):
+            window = None if bound is None else f.Bound(bound, low, TICKS)
+            return f.PATH_OPERATORS[operator](*map(of, operands), window)
         case _:
-            return ltl.Literal(atoms[term], True)
+            return atom_formula(atoms[term])
 
 
 # --- which atoms hold together

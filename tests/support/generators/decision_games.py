@@ -116,6 +116,8 @@ def decision_games(draw: st.DrawFn, *, chance: bool = True, values: bool = True)
         groups.append(group)
         messages += group
     commitments = _commitments(draw, roles, messages)
+    tempted = None if one_in(draw, 2) else _temptation(draw, messages, commitments)
+    groups = [[next(one for one in messages if one.name == old.name) for old in group] for group in groups]
     choices = tuple(tuple(one.name for one in group) for group in groups if len(group) > 1)
     beliefs = tuple(
         belief
@@ -131,8 +133,12 @@ def decision_games(draw: st.DrawFn, *, chance: bool = True, values: bool = True)
         decisions = (f"{draw(st.sampled_from(own))} when {condition}",)
     names = [one.name for one in messages]
     worth = draw(st.lists(st.sampled_from(names), unique=True, max_size=3)) if values else []
+    goal = _goal(draw, messages, choices, commitments)
+    if tempted is not None:
+        goal = draw(st.sampled_from((tempted, tempted, goal, f"{tempted} | ({goal})")))
+        worth = [*worth, tempted] if values and tempted not in worth else worth
     return Draft(
-        roles, tuple(messages), choices, tuple(commitments), (_goal(draw, messages, choices, commitments),),
+        roles, tuple(messages), choices, tuple(commitments), (goal,),
         tuple((name, draw(st.sampled_from(_AMOUNTS))) for name in worth), beliefs, decisions,
         sync=draw(st.sampled_from((True, True, False))),
         unordered=(("Bob", ROLE),) if one_in(draw, 5) else (),
@@ -187,6 +193,27 @@ def _commitments(draw: st.DrawFn, roles: tuple[str, ...], messages: list[Sending
             if {messages[at].sender, messages[at].receiver} <= {debtor, creditor}:
                 messages[at] = replace(messages[at], operations=(*messages[at].operations, operation))
     return [one for one in declared if any(f"create {one.partition(' ')[0]}" in m.operations for m in messages)]
+
+
+def _temptation(draw: st.DrawFn, messages: list[Sending], commitments: list[str]) -> str | None:
+    """Let the participant promise one of its own alternatives; return another one, which breaks the promise."""
+    own = [one for one in messages if one.sender == ROLE]
+    pairs = [(one, two) for one in own for two in own if one.guard == two.guard and one.name != two.name]
+    triples = [
+        (creator, *pair)
+        for creator in own
+        for pair in pairs
+        if creator.receiver == pair[0].receiver and creator not in pair
+    ]
+    if not triples:
+        return None
+    creator, promised, tempted = draw(st.sampled_from(triples))
+    theirs = [one.name for one in messages if one.sender == creator.receiver and one.receiver == ROLE]
+    antecedent = draw(st.sampled_from(("true", "true", *theirs)))
+    commitments.append(f"k9 = C({ROLE}, {creator.receiver}, {antecedent}, {promised.name})")
+    at = messages.index(creator)
+    messages[at] = replace(creator, operations=(*creator.operations, "create k9"))
+    return tempted.name
 
 
 def _belief(draw: st.DrawFn, group: list[Sending], messages: list[Sending], commitments: list[str]) -> list[Belief]:

@@ -8,11 +8,11 @@ from math import prod
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.support.generators.systems import systems, values_for
+from tests.support.generators.systems import comparisons_over, systems, values_for
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.system.model import Agent, Shared, Step, System, Variable
+from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 
 def renamed(expr: Expr) -> Expr:
@@ -88,6 +88,46 @@ def two_parts(draw: DrawFn, states: int = 144, most: int = 4000) -> tuple[System
     whole = beside(one, draw(systems(fairness=False, states=max(_LEAST, min(states, room)))))
     assume(prod(len(variable.domain) for variable in whole.variables) <= most)
     return one, whole
+
+
+@st.composite
+def ticking_parts(draw: DrawFn, states: int = 12, most: int = 144) -> tuple[System, System]:
+    """Return a system with a tick, and its product with another one, synchronised on the tick."""
+    one = _without_ticks(draw(systems(fairness=False, lifelike=True, states=states)))
+    room = most // prod(len(variable.domain) for variable in one.variables)
+    two = _without_ticks(draw(systems(fairness=False, lifelike=True, states=max(_LEAST, min(states, room)))))
+    whole = beside(one, two)
+    assume(prod(len(variable.domain) for variable in whole.variables) <= most)
+    guards, updates = [], []
+    for names in (frozenset(one.variable), frozenset(whole.variable) - frozenset(one.variable)):
+        variables = [variable for variable in whole.variables if variable.name in names]
+        own = draw(st.lists(comparisons_over(variables), max_size=2))
+        fewest = 0 if any(map(e.reads, own)) else 1
+        written = draw(
+            st.lists(st.sampled_from(variables), unique_by=lambda one: one.name, min_size=fewest, max_size=2)
+        )
+        guards += own
+        updates += [(variable.name, draw(values_for(variable, variables))) for variable in written]
+    tick = Step("tick", "tick", "Env", "", (), e.conj(guards), tuple(updates))
+    whole = _with_tick(whole, tick)
+    part = replace(
+        tick,
+        guard=e.conj(guard for guard in guards if e.reads(guard) <= one.variable.keys()),
+        updates=tuple(update for update in updates if update[0] in one.variable),
+    )
+    assume(not list(whole.problems()))
+    return _with_tick(one, part), whole
+
+
+def _without_ticks(system: System) -> System:
+    """Return the system with other steps in place of its ticks."""
+    return replace(system, steps=tuple(replace(s, kind="exchange") if s.kind == "tick" else s for s in system.steps))
+
+
+def _with_tick(system: System, tick: Step) -> System:
+    """Return the system with a tick that recurs, as lowering gives it where something can stop the clock."""
+    recurs = Justice("tick", (len(system.steps),), None, e.TRUE)
+    return replace(system, steps=(*system.steps, tick), justice=(*system.justice, recurs))
 
 
 @st.composite

@@ -7,7 +7,8 @@ channel: repeatable ones, choices, rounds with restarts, payloads that a guard a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 from hypothesis import strategies as st
 from tests.support.generators.property_formulas import formulas, instances
@@ -43,12 +44,12 @@ class TimedSample:
 
 
 @st.composite
-def contended_plans(draw: st.DrawFn) -> Plan:
+def contended_plans(draw: st.DrawFn, most_messages: int = 4, sync: bool | None = None) -> Plan:
     """Draw a small protocol in which several messages share a channel."""
-    plan = Plan(("Ann", "Bob"), None, draw(st.booleans()))
+    plan = Plan(("Ann", "Bob"), None, draw(st.booleans()) if sync is None else sync)
     if one_in(draw, 4):
         plan.variables.append(Variable("v0", "Ann", "0..2", "0"))
-    for number in range(draw(st.integers(2, 4))):
+    for number in range(draw(st.integers(2, most_messages))):
         back = number > 0 and one_in(draw, 4)
         sender, receiver = ("Bob", "Ann") if back else ("Ann", "Bob")
         clauses: list[str] = []
@@ -167,11 +168,61 @@ def _assumptions(draw: st.DrawFn, plan: Plan) -> tuple[str, ...]:
 
 
 @st.composite
+def divided_plans(draw: st.DrawFn) -> Plan:
+    """Draw two or three small protocols beside each other, mostly with one common role: parts that ticks connect."""
+    sync, has_hub = draw(st.booleans()), not one_in(draw, 4)
+    parts = [
+        _renamed(draw(contended_plans(most_messages=2, sync=sync)), letter, has_hub)
+        for letter in "xyz"[: 2 if draw(st.booleans()) else draw(st.integers(2, 3))]
+    ]
+    return Plan(
+        tuple(dict.fromkeys(role for part in parts for role in part.singles)),
+        None,
+        sync,
+        *(
+            [one for part in parts for one in getattr(part, kind)]
+            for kind in ("variables", "messages", "commitments", "facts", "choices", "unordered")
+        ),
+    )
+
+
+def _renamed(plan: Plan, letter: str, has_hub: bool) -> Plan:
+    """Return the plan with other names of everything but, if there is a hub, of its first role."""
+    pattern = re.compile(r"\b([mvc]\d|Bob)\b" if has_hub else r"\b([mvc]\d|Ann|Bob)\b")
+
+    def renamed(value: Any) -> Any:
+        match value:
+            case str():
+                return pattern.sub(rf"\g<1>{letter}", value)
+            case tuple() | list():
+                return type(value)(map(renamed, value))
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                return replace(value, **{one.name: renamed(getattr(value, one.name)) for one in fields(value)})
+            case _:
+                return value
+
+    changed = renamed(plan)
+    assert isinstance(changed, Plan)
+    return changed
+
+
+@st.composite
+def divided_protocols(draw: st.DrawFn, property_count: int = 3) -> TimedSample:
+    """Draw a protocol of several parts that ticks connect, with bounds and properties ``p0``, ``p1``, …."""
+    return _with_time(draw, draw(divided_plans()), property_count)
+
+
+@st.composite
 def timed_protocols(
     draw: st.DrawFn, property_count: int = 3, *, contended_only: bool = False, strategic: bool = False
 ) -> TimedSample:
     """Draw a protocol with bounds and properties ``p0``, ``p1``, …."""
     plan = draw(contended_plans() if contended_only or draw(st.booleans()) else plans())
+    return _with_time(draw, plan, property_count, strategic=strategic)
+
+
+def _with_time(draw: st.DrawFn, plan: Plan, property_count: int, *, strategic: bool = False) -> TimedSample:
+    """Draw what bounds the time of this protocol, and its properties."""
     delays: list[tuple[str, str, int]] = []
     if not plan.sync and not one_in(draw, 3):
         if draw(st.booleans()):
