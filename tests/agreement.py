@@ -253,7 +253,7 @@ def compare_protocol(
                 ):
                     raise Disagreement(f"{engine} finds no fair run for {declared.name}\n{sample.text}")
             elif HOLDS[result.answer] != expected[declared.name]:
-                wrong = f"{engine} says of {declared.name} that it {result.answer}"
+                wrong = f"{engine} reports that {declared.name} {result.answer}"
                 raise Disagreement(f"{wrong}\n{sample.text}")
     for declared, formula in zip(properties, sample.formulas, strict=True):
         figures.pairs += 1
@@ -284,11 +284,11 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
             for result in results:
                 expected = oracle.initial & oracle.reachable <= oracle.satisfying(result.question.formula)
                 if not oracle.initial & oracle.reachable and result.answer != "unknown":
-                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer} of no run")
+                    raise Disagreement(f"{method} reports that {result.question.text} {result.answer} of no run")
                 if result.answer not in HOLDS:
                     figures.unknown[f"{method} verify: {result.reason}"] += 1
                 elif HOLDS[result.answer] != expected:
-                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer}")
+                    raise Disagreement(f"{method} reports that {result.question.text} {result.answer}")
                 else:
                     figures.verdicts["model holds" if expected else "model fails"] += 1
     except Disagreement as apart:

@@ -36,6 +36,11 @@ def test_hooks_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*check[1:], str(good), str(wrong)]) == 2
     assert run([*layout[1:], str(good), str(ugly)]) == 0
     assert good.read_text(encoding="utf-8") == ugly.read_text(encoding="utf-8") == _GOOD
+    verify = _hooks()["cplc-verify"]
+    failing = tmp_path / "failing.cpl"
+    failing.write_text(_FAILS, encoding="utf-8")
+    assert run([*verify[1:], str(good), str(ugly)]) == 0
+    assert run([*verify[1:], str(good), str(failing)]) == 1
     capsys.readouterr()
 
 
@@ -86,12 +91,11 @@ def test_the_action_reports_the_worst(folder: Path) -> None:
     assert "::error file=fails.cpl,line=5" in failing.stdout
     everything = _verify(folder, "sub\n\na good one.cpl\r\n")
     assert everything.returncode == 2
-    assert [line.split(":")[0] for line in everything.stdout.splitlines() if "exit code" in line] == [
-        "sub/good.cpl",
-        "sub/wrong.cpl",
-        "a\\ good\\ one.cpl",
-    ]
-    assert "hidden" not in _verify(folder, ".", ARGUMENTS="--timeout=20\n--property=safe").stdout
+    assert "::error file=sub/wrong.cpl" in everything.stdout
+    assert "cplc verify: exit code 2" in everything.stdout
+    whole = _verify(folder, "", FORMAT="text", ARGUMENTS="--timeout=20\n--workers=1")
+    assert "sub/good.cpl: 5 as expected" in whole.stdout
+    assert "hidden" not in whole.stdout
     slow = _verify(folder, "big.cpl", ARGUMENTS="--engine=explicit\n--timeout=0.5\n")
     assert slow.returncode == 3
     assert _verify(folder, ".hidden/none").returncode == 2
@@ -136,7 +140,7 @@ def test_file_names_inject_no_commands_into_a_workflow(folder: Path, form: str) 
         (mine / name).write_text(wrong if number % 2 else f"protocol ##[error] {name}\n::error::text", encoding="utf-8")
     done = _verify(folder, "mine", FORMAT=form)
     assert done.returncode == 2
-    assert done.stdout.count("exit code") == len(_NAMES)
+    assert done.stdout.count("exit code") == 1
     obeyed = _obeyed(done.stdout) + _obeyed(done.stderr)
     if form == "github":
         assert obeyed
@@ -153,11 +157,26 @@ def test_missing_files_inject_no_commands_into_a_workflow(folder: Path) -> None:
 
 def test_the_action_leaves_reports(folder: Path) -> None:
     assert _verify(folder, "fails.cpl\na good one.cpl", FORMAT="sarif").returncode == 1
-    reports = Path((folder / "output").read_text(encoding="utf-8").strip().removeprefix("reports="))
-    first, second = (json.loads((reports / f"{n}.sarif").read_text(encoding="utf-8")) for n in (1, 2))
-    kinds = [[result["kind"] for result in one["runs"][0]["results"]] for one in (first, second)]
-    assert kinds == [["fail", *["pass"] * 4], ["pass"] * 5]
-    assert len(list(reports.iterdir())) == 2
+    outputs = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+    report = Path(outputs["report"])
+    assert list(Path(outputs["reports"]).iterdir()) == [report]
+    (log,) = json.loads(report.read_text(encoding="utf-8"))["runs"]
+    assert [result["kind"] for result in log["results"]] == ["fail", *["pass"] * 9]
+
+
+def test_the_action_verifies_the_project_of_the_settings(folder: Path) -> None:
+    settings = folder / "work" / "cplc.toml"
+    settings.write_text('[project]\nfiles = ["sub/good.cpl"]\n', encoding="utf-8")
+    done = _verify(folder, "", FORMAT="text")
+    assert done.returncode == 0
+    assert "1 file, 5 properties and checks: 5 as expected" in done.stdout
+
+
+def test_the_action_is_pinned() -> None:
+    """Tags can be moved; a commit cannot."""
+    action = (_ROOT / "action.yml").read_text(encoding="utf-8")
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one) for one in re.findall(r"uses: (\S+)", action))
+    assert '-c "$GITHUB_ACTION_PATH/constraints.txt"' in action
 
 
 def test_the_action_imports_nothing_from_what_is_checked_out() -> None:
@@ -172,3 +191,61 @@ def test_inputs_reach_the_action_as_data_alone() -> None:
     scripts = re.findall(r"^ +run: (.*(?:\n {8}.*)*)", action, re.MULTILINE)
     assert len(scripts) == 2
     assert not any("${{" in script for script in scripts)
+
+
+# --- recipes of the manual
+
+
+def _recipe(language: str, beginning: str) -> str:
+    """Return the block of the guide that begins with this line."""
+    guide = (_ROOT / "docs" / "how-to" / "continuous-integration.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"```{language}\n({re.escape(beginning)}\n.*?)```", guide, re.DOTALL)
+    assert isinstance(block, str)
+    return block
+
+
+@pytest.fixture
+def project(folder: Path) -> Path:
+    """A project that verifies, with the settings of the guide."""
+    home = folder / "project"
+    (home / "protocols").mkdir(parents=True)
+    (home / "protocols" / "good.cpl").write_text("cpl 2\n\n" + _GOOD, encoding="utf-8")
+    guide = (_ROOT / "docs" / "how-to" / "continuous-integration.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"```toml file=cplc.toml\n(.*?)```", guide, re.DOTALL)
+    (home / "cplc.toml").write_text(settings, encoding="utf-8")
+    return home
+
+
+def _run(command: list[str], folder: Path, project: Path) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(_ROOT / "src"),
+        "CI": "true",
+    }
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(("text", "code"), [(_GOOD, 0), (_FAILS, 1), ("protocol", 2)])
+def test_gitlab_recipe_runs(folder: Path, project: Path, text: str, code: int) -> None:
+    (project / "protocols" / "good.cpl").write_text(f"cpl 2\n\n{text}", encoding="utf-8")
+    recipe = _recipe("yaml", "# .gitlab-ci.yml")
+    script = re.findall(r"^    - (.*)$", recipe[: recipe.index("artifacts:")], re.MULTILINE)
+    assert script[0] == "pip install cplc"
+    done = _run(["bash", "-e", "-c", "\n".join(script[1:] if code < 2 else script[-1:])], folder, project)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "junit: results.xml" in recipe
+    assert (project / "results.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_makefile_recipe_runs(folder: Path, project: Path) -> None:
+    (project / "Makefile").write_text(_recipe("make", "# Makefile"), encoding="utf-8")
+    done = _run(["make", "-k", "verify"], folder, project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "<!DOCTYPE html>" in (project / "report.html").read_text(encoding="utf-8")
+    (project / "protocols" / "good.cpl").write_text(f"cpl 2\n\n{_FAILS}", encoding="utf-8")
+    (project / "report.html").unlink()
+    done = _run(["make", "-k", "verify"], folder, project)
+    assert done.returncode == 2
+    assert not (project / "report.html").exists()

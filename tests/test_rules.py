@@ -15,6 +15,7 @@ from cplc.cli.main import run
 from cplc.compilation import CplCompilation, IsplCompilation
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
+from cplc.language.words import EVERY_CHECK
 from cplc.logs.log_statistics import LogContent, diagnose
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.reading import read
@@ -102,3 +103,23 @@ def test_every_rule_is_exercised() -> None:
     announced = {one.code for path in _TESTS for test in language_tests(path) for one in test.announced}
     assert {rule.code for rule in RULES} - announced == _ELSEWHERE
     assert announced - {rule.code for rule in RULES} == set()
+
+
+@pytest.mark.parametrize("name", EVERY_CHECK)
+def test_check_is_explained_by_a_failing_example_and_its_repair(name: str) -> None:
+    page = shipped("checks") / f"{name}.md"
+    assert page.read_text(encoding="utf-8").startswith(f"# {name}\n")
+    failing, repaired = (block for block in blocks(page) if block.language == "cpl")
+    verdicts = []
+    for block in (failing, repaired):
+        compilation = CplCompilation(Source("example.cpl", block.text))
+        results = {result.question.name: result for result in compilation.verify(compilation.questions())}
+        assert name == "in_range" or all(result.as_expected for result in results.values())
+        verdicts.append(results[name].answer if name in results else "holds")
+    assert verdicts == ["fails", "holds"]
+
+
+def test_command_explains_every_check(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in EVERY_CHECK:
+        assert run(["explain", name]) == 0
+        assert capsys.readouterr().out.startswith(f"# {name}\n")

@@ -16,7 +16,13 @@ import pytest
 import cplc
 
 _ROOT = Path(__file__).parents[1]
-_FOLDERS = {"grammar": "grammar", "stdlib": "stdlib", "rules": "docs/rules", "schema": "docs/schema"}
+_FOLDERS = {
+    "grammar": "grammar",
+    "stdlib": "stdlib",
+    "rules": "docs/rules",
+    "checks": "docs/checks",
+    "schema": "docs/schema",
+}
 
 pytestmark = pytest.mark.slow
 

@@ -160,7 +160,7 @@ def test_fail_fast_stops_at_the_first_file_in_order(tmp_path: Path, output: Outp
     ] or out.splitlines()[-3:] == [
         "4 files, 10 properties and checks: 9 as expected, 1 not as expected",
         "not as expected: b.cpl",
-        "not verified: 2 files (--fail-fast)",
+        "not begun: 2 files (--fail-fast)",
     ]
     assert err == ""
 
@@ -351,3 +351,52 @@ def test_crashed_file_is_unknown_and_the_others_are_verified(tmp_path: Path) -> 
     assert "a.cpl: the worker process was ended by signal 9" in err
     assert "b.cpl: 5 as expected" in out
     assert out.splitlines()[-1] == "unknown: a.cpl"
+
+
+# --- other commands
+
+
+_AGENT = (_ROOT / "examples" / "ecommerce.cpl").read_text(encoding="utf-8")
+
+
+def test_stats_of_many_files(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    code, out, err = output("stats", "p", "--workers", "1")
+    assert code == 2
+    assert [line for line in out.splitlines() if line.startswith(("p/", "reachable", "5 files", "wrong"))] == [
+        "p/a.cpl:", "reachable states       3", "p/c.cpl:", "reachable states       3",
+        "p/f.cpl: declares macros only", "p/d/e.cpl:", "reachable states       3", "5 files", "wrong: p/b.cpl",
+    ]  # fmt: skip
+    assert "Nobody" in err
+    document = json.loads(output("stats", "p", "--format", "json")[1])
+    assert [one.get("reachable_states") for one in document["files"]] == [3, None, 3, None, 3]
+    assert document["files"][3]["nothing"] == "declares macros only"
+
+
+def test_coverage_of_many_files(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_GOOD.format(name="First"), b=_FAILS)
+    code, out, _ = output("coverage", "a.cpl", "b.cpl", "--workers", "2")
+    assert code == 0
+    assert [line.partition(":")[0] for line in out.splitlines() if " change" in line] == ["a.cpl", "b.cpl"]
+
+
+def test_analysis_of_many_files_skips_files_without_agents(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_GOOD.format(name="First"), b=_AGENT)
+    code, out, _ = output("analyze", ".", "--workers", "1")
+    assert code == 0, out
+    assert "a.cpl: no agent to analyze" in out
+    assert "b.cpl:\nAlice plays " in out
+    code, out, _ = output("analyze", ".", "--workers", "1", "--format", "junit")
+    assert [suite.get("name") for suite in ElementTree.fromstring(out)] == ["b.cpl"]
+    assert "--format html requires one file" in output("analyze", ".", "--format", "html")[2]
+
+
+def test_exports_of_many_files_go_into_a_folder(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    (tmp_path / "p" / "b.cpl").unlink()
+    assert output("export", "p", "--to", "dot", "-o", "out", "--workers", "1")[0] == 0
+    written = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.dot"))
+    assert written == ["p/a.cpl.dot", "p/c.cpl.dot", "p/d/e.cpl.dot"]
+    code, _, err = output("export", "p", "--to", "dot")
+    assert code == 2
+    assert "need a folder: -o FOLDER" in err

@@ -84,7 +84,7 @@ def compare(
             awaited = expected[name]
             assert awaited is not None
             if difference := _difference(compilation.model, result, awaited):
-                raise TimedDisagreement(f"{name_of_engine} says of {name} {difference}\n{sample.text}")
+                raise TimedDisagreement(f"{name_of_engine} differs for {name}: {difference}\n{sample.text}")
             verdict: str = "timelock" if is_timelock(result) else result.answer
             if result.answer not in HOLDS:
                 verdict = f"unknown: {result.reason}"

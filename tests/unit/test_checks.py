@@ -220,7 +220,7 @@ def test_findings_name_all_that_fails(engine: Engine) -> None:
 
 def test_operation_without_effect_is_shown_at_its_step() -> None:
     result = verdict("sound", DUE + DONE + "  A -> B : fail  after go  means violate c")
-    assert result.findings == ("`fail` can take effect when `violate c` does not apply",)
+    assert result.findings == ("`fail` can take effect when `violate c` does not apply: guard it, `if active(c)`",)
     assert last_step(result) == "send fail"
 
 

@@ -83,8 +83,9 @@ def _from_junit(text: str) -> Verdicts:
     assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure"))
     assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
     kinds = {"failure": "fails", "error": "unknown", "system-out": "warns"}
-    cases = {case.get("name", ""): case for case in suite}
-    return {name: kinds[case[0].tag] for name, case in cases.items() if len(case) and name != "verify"}
+    cases = {case.get("name", ""): case for case in suite.findall("testcase")}
+    assert {(case.get("file"), case.get("classname")) for case in cases.values()} == {("shop.cpl", "shop.cpl")}
+    return {name: kinds[case[0].tag] for name, case in cases.items() if len(case)}
 
 
 def _from_sarif(text: str) -> Verdicts:
@@ -158,7 +159,7 @@ def test_every_format_tells_the_run(output_of: Callable[..., str]) -> None:
     assert [one["location"]["message"]["text"].split("; ")[0] for one in steps] == step_texts
     page = output_of("html").replace("&gt;", ">")
     assert all(f"</span>{text}" in page for text in step_texts)
-    for form in ("github", "junit", "text"):
+    for form in ("junit", "text"):
         shown = output_of(form).replace("&gt;", ">")
         assert all(text in shown for text in step_texts)
 
@@ -246,6 +247,102 @@ def test_sarif_is_what_its_schema_says(output_of: Callable[..., str]) -> None:
     for command, code in (("verify", 1), ("check", 0)):
         document = json.loads(output_of("sarif", command, exit_code=code))
         assert [error.message for error in validator.iter_errors(document)] == []
+
+
+def test_sarif_has_a_rule_for_each_question(output_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CPLC_MANUAL_URL", "https://manual.example/")
+    for name, value in {"SERVER_URL": "https://git.example", "REPOSITORY": "me/shop", "SHA": "abc"}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    (log,) = json.loads(output_of("sarif"))["runs"]
+    rules = {rule["id"]: rule for rule in log["tool"]["driver"]["rules"]}
+    for index, rule in enumerate(log["tool"]["driver"]["rules"]):
+        assert all(one["ruleId"] == rule["id"] for one in log["results"] if one["ruleIndex"] == index)
+    served = rules["property/Shop.served"]
+    assert served["shortDescription"]["text"] == "whoever pays <gets> the goods, 100 %"
+    assert served["fullDescription"]["text"] == "AG (pay -> AF deliver)"
+    assert served["helpUri"] == "https://git.example/me/shop/blob/abc/shop.cpl#L10"
+    assert rules["property/Shop.kept"]["fullDescription"]["text"].endswith("(assuming Seller)")
+    assert rules["check/live"]["helpUri"].startswith("https://manual.example/verification.html#")
+    assert rules["unused"]["helpUri"] == "https://manual.example/rules/unused.html"
+    result = next(one for one in log["results"] if one["ruleId"] == "property/Shop.served")
+    assert "Seller stopped" in result["message"]["text"]
+    assert result["codeFlows"]
+    assert len({str(one["partialFingerprints"]) for one in log["results"]}) == len(log["results"])
+
+
+def test_sarif_fingerprints_do_not_depend_on_lines(output_of: Callable[..., str]) -> None:
+    def fingerprints() -> list[object]:
+        return [one["partialFingerprints"] for one in json.loads(output_of("sarif"))["runs"][0]["results"]]
+
+    before = fingerprints()
+    Path("shop.cpl").write_text("// a new first line\n" + _MODEL, encoding="utf-8")
+    assert fingerprints() == before
+
+
+_JUNIT: dict[str, tuple[set[str], set[str]]] = {
+    "testsuites": (set(), {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "skipped", "time", "file"},
+        {"testcase", "system-out"},
+    ),
+    "testcase": (
+        {"name", "classname", "time", "file", "line"},
+        {"failure", "error", "skipped", "system-out"},
+    ),
+    "failure": ({"message", "type"}, set()),
+    "error": ({"message", "type"}, set()),
+    "skipped": ({"message"}, set()),
+    "system-out": (set(), set()),
+}
+"""Attributes and children of elements that Jenkins and GitLab read; `file` and `line` of a case are read by GitLab."""
+
+
+def _check_junit(element: ElementTree.Element) -> None:
+    attributes, children = _JUNIT[element.tag]
+    assert set(element.keys()) <= attributes, element.tag
+    assert {child.tag for child in element} <= children, element.tag
+    for name in ("tests", "failures", "errors", "skipped", "line"):
+        assert element.get(name, "0").isdigit()
+    assert re.fullmatch(r"\d+\.\d{3}", element.get("time", "0.000"))
+    for child in element:
+        _check_junit(child)
+
+
+def test_junit_has_a_case_for_each_question_and_no_other(output_of: Callable[..., str]) -> None:
+    root = ElementTree.fromstring(output_of("junit"))
+    _check_junit(root)
+    cases = {case.get("name"): case.get("line") for case in root.iter("testcase")}
+    names = [one["name"] for one in json.loads(output_of("json"))["results"]]
+    assert list(cases) == names
+    assert cases["served"] == "10"
+    assert "Nothing refers to the fact `spare`" in (root[0].findtext("system-out") or "")
+    Path("shop.cpl").write_text("protocol P {", encoding="utf-8")
+    for command in ("verify", "check"):
+        root = ElementTree.fromstring(output_of("junit", command, exit_code=2))
+        _check_junit(root)
+        (case,) = root.iter("testcase")
+        assert case.find("error") is not None
+
+
+def test_annotations_are_short(output_of: Callable[..., str]) -> None:
+    for line in output_of("github").splitlines():
+        assert line.count("%0A") <= 6
+        assert len(line) < 1000
+
+
+def test_summary_of_a_step_has_the_story_and_the_picture(
+    output_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    (tmp_path / "summary.md").write_text("# Earlier step\n", encoding="utf-8")
+    output_of("github")
+    text = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert text.startswith("# Earlier step\n## Commitment protocols\n")
+    assert "| ❌ <code>shop.cpl</code> |" in text
+    assert text.count("<details>") == text.count("</details>") == 3
+    assert "whoever pays &lt;gets&gt; the goods" in text
+    assert "```mermaid\n" in text
+    assert "Seller stopped" in text
 
 
 def test_sarif_offers_the_repairs_that_are_certain(output_of: Callable[..., str]) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations, product
 from math import prod
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.checking import debt_checks as about_debts
-from cplc.checking.debt_checks import Listing, Part
+from cplc.checking.debt_checks import Listing, Part, mentioned, named, ways_to_close
 from cplc.checking.monitor_variables import circles, with_tokens
-from cplc.checking.results import Question
+from cplc.checking.results import Question, Refinement
 from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
 from cplc.language.words import WORD
 from cplc.logic import expressions
@@ -151,6 +151,7 @@ class _CheckParts:
     listings: tuple[Listing, ...] = ()
     places: tuple[Span | None, ...] = ()
     """Source location of the declaration that each part is about, if known."""
+    refinements: tuple[Refinement, ...] = ()
     text: str = ""
     """The description of the check, if it differs from the usual one."""
 
@@ -197,6 +198,7 @@ def build_check(
         span=span,
         system=parts_of_check.system,
         findings=tuple(meaning for _, meaning in parts_of_check.parts),
+        refinements=parts_of_check.refinements,
         listings=parts_of_check.listings,
         places=() if span is not None else parts_of_check.places or (None,) * len(parts_of_check.parts),
     )
@@ -303,9 +305,13 @@ def _state(commitment: Commitment, *states: str) -> Formula:
 
 def _condition_text(system: System, condition: Expr) -> str:
     """Return a condition of a commitment in the language of the user, ready to be pasted into a formula."""
-    names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
-    text = condition_text(system, condition, names)
+    text = _plain_text(system, condition)
     return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
+
+
+def _plain_text(system: System, condition: Expr) -> str:
+    names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
+    return condition_text(system, condition, names)
 
 
 def _open(commitment: Commitment) -> Formula:
@@ -351,17 +357,29 @@ def _effects(system: System) -> Iterator[Step]:
 
 def _deadlock_free(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
-    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
+    refinements = tuple(about_debts.owed_states(system, debts))
+    listings = tuple(about_debts.dormant(system, debts))
+    return _CheckParts(parts, _without_fairness(system), listings, places, refinements)
 
 
 def _no_dangling(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
-    return _CheckParts(parts, _without_fairness(system), places=places)
+    refinements = tuple(about_debts.open_states(system, debts))
+    return _CheckParts(parts, _without_fairness(system), places=places, refinements=refinements)
 
 
 def _no_debt_forgotten(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
     return _CheckParts(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+
+
+_APPLIES_IF: Final = {
+    "create": "null({0}) | closed({0})", "fulfill": "open({0})", "violate": "active({0})", "release": "open({0})",
+    "withdraw": "conditional({0}) | active({0})", "expire": "conditional({0})", "compensate": "violated({0})",
+    "delegate": "conditional({0}) | active({0})", "assign": "conditional({0}) | active({0})",
+    "suspend": "conditional({0}) | active({0})", "reactivate": "pending({0})",
+}  # fmt: skip
+"""The guard under which each operation applies to a commitment."""
 
 
 def _sound(system: System, _: Debts) -> _CheckParts:
@@ -370,8 +388,11 @@ def _sound(system: System, _: Debts) -> _CheckParts:
     for step in _effects(system):
         for operation in step.operations:
             vain = conj((step.guard, negate(operation.applicable)))
-            text = f"{step.name} would {operation.act} without effect"
-            parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
+            text = f"{step.event} would {operation.act} without effect"
+            finding = f"`{step.event}` can take effect when `{operation.act}` does not apply"
+            if operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
+                finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
+            parts.append((_never(vain, text), finding))
             places.append(step.span)
     return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
 
@@ -400,20 +421,26 @@ def _on_some_run(system: System, formula: Formula) -> Formula:
 
 
 def _fulfillable(system: System, _: Debts) -> _CheckParts:
-    return _CheckParts(
-        tuple(
-            (
-                _some_time(is_kept(commitment)),
-                f"`{commitment.name}` is never fulfilled" + (", nor on course" if commitment.content else ""),
-            )
-            for commitment in system.commitments
-        )
-    )
+    parts: list[Part] = []
+    for one in system.commitments:
+        never = f"{named(one)} is never fulfilled" + (", nor on course" if one.content else "")
+        content = one.content or _plain_text(system, one.consequent)
+        parts.append((_some_time(is_kept(one)), f"{never}: nothing brings `{content}` about while it is open"))
+    return _CheckParts(tuple(parts), places=tuple(one.span for one in system.commitments))
 
 
 def _resolvable(system: System, _: Debts) -> _CheckParts:
     meaning = "a state is reached from which some commitment stays open forever, whatever is done"
-    return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),))
+    refinements = tuple(
+        Refinement(
+            0,
+            _always(_some_time(f.Not(is_unsettled(one)))),
+            f"{named(one)} may stay open forever, whatever is done; {ways_to_close(system, one)}",
+            one.span,
+        )
+        for one in system.commitments
+    )
+    return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),), refinements=refinements)
 
 
 def _effective(system: System, _: Debts) -> _CheckParts:
@@ -421,7 +448,17 @@ def _effective(system: System, _: Debts) -> _CheckParts:
     ended = f.Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
     fulfilled = f.Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(f.And((ended, fulfilled, _nothing_open(system))))
-    return _CheckParts(((success, "no run ends with a commitment fulfilled and none open"),))
+    success_at_end = f.And((ended, fulfilled))
+    refinements = [
+        Refinement(0, _some_time(ended), "no run ends: somebody can always act", level=0),
+        Refinement(0, _some_time(success_at_end), "no run ends with a commitment fulfilled", level=1),
+    ]
+    for one in system.commitments:
+        closed = _some_time(f.And((success_at_end, f.Not(is_unsettled(one)))))
+        finding = f"{named(one)} is open at every end with a commitment fulfilled; {ways_to_close(system, one)}"
+        refinements.append(Refinement(0, closed, finding, one.span, level=2))
+    meaning = "no run ends with a commitment fulfilled and none open"
+    return _CheckParts(((success, meaning),), refinements=tuple(refinements))
 
 
 def _consistent(system: System, _: Debts) -> _CheckParts:
@@ -429,27 +466,30 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
         if one.content or other.content:
-            meaning = f"`{one.name}` and `{other.name}` are in force, each can be kept, and both together cannot"
+            meaning = f"{named(one)} and {named(other)} are in force, each can be kept, and both together cannot"
             parts.append((are_consistent(system, one, other), meaning))
             continue
         together = f.And(tuple(f.Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
         apart = _always(f.Not(f.And((_open(one), _open(other)))))
-        meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
+        meaning = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
         parts.append((f.Or((_some_time(together), apart)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
 
 
 def _robust(system: System, _: Debts) -> _CheckParts:
     settled = _some_time(_nothing_open(system))
-    return _CheckParts(
-        tuple(
-            (
-                _always(f.Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
-                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open forever",
-            )
-            for commitment in system.commitments
-        )
-    )
+    parts: list[Part] = []
+    refinements: list[Refinement] = []
+    for number, one in enumerate(system.commitments):
+        ended = _state(one, "violated", "expired", "withdrawn")
+        broken = f"once {named(one)} is violated, expired or withdrawn"
+        parts.append((_always(f.Implies(ended, settled)), f"{broken}, some commitment may stay open forever"))
+        for other in system.commitments:
+            closes = _always(f.Implies(ended, _some_time(f.Not(is_unsettled(other)))))
+            finding = f"{broken}, {named(other)} may stay open forever; {ways_to_close(system, other)}"
+            refinements.append(Refinement(number, closes, finding, other.span))
+    places = tuple(one.span for one in system.commitments)
+    return _CheckParts(tuple(parts), places=places, refinements=tuple(refinements))
 
 
 def _aligned(system: System, _: Debts) -> _CheckParts:
@@ -471,8 +511,18 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
                 same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
             right = f.Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
+            if unseen := _unseen(system, commitment, role):
+                meaning = f"{meaning}: it is not told of {unseen}"
             parts.append((_always(f.Implies(quiet, right)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
+
+
+def _unseen(system: System, one: Commitment | Claim, role: str) -> str:
+    """Return the messages that conditions of the commitment name, and that the role neither sends nor receives."""
+    if isinstance(one, Claim):
+        return ""
+    messages = dict.fromkeys(mentioned(system, one.antecedent) + mentioned(system, one.consequent))
+    return ", ".join(f"`{message.name}`" for message in messages if role not in (message.sender, message.receiver))
 
 
 def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
@@ -502,8 +552,8 @@ def _violable(system: System, _: Debts) -> _CheckParts:
         tuple(
             (
                 _some_time(_state(commitment, "violated", "expired")),
-                f"nobody can ever be held to `{commitment.name}`: it is never violated, never expires, "
-                f"and has no deadline",
+                f"nobody can ever be held to {named(commitment)}: it is never violated and never expires; give it a "
+                f"deadline (`within`), or a message that means `violate {commitment.name}`",
             )
             for commitment in system.commitments
             if commitment.within is None
@@ -519,12 +569,13 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
         if is_judged_by_its_consequent(system, commitment):
             promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
             able = f.Enforces((commitment.debtor,), promised, uniform)
-            meaning = f"{commitment.debtor} alone cannot bring about what it promised"
+            meaning = f"{commitment.debtor} alone cannot bring about `{_plain_text(system, commitment.consequent)}`"
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
-        parts.append((_always(f.Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
+        repair = "let its antecedent wait for what others have to do first"
+        parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))
     text = (
         "whenever a commitment is active, its debtor can keep it in time, whatever others do" if system.bounded else ""
     )

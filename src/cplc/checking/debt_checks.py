@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from cplc.checking.results import Refinement
 from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
@@ -56,6 +57,10 @@ def parts_and_places(placed: Iterable[Placed]) -> tuple[tuple[Part, ...], tuple[
 
 def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not owed at an end forever, unless its creditor suspended it."""
+    return ((part, one.span) for part, one, _ in _left_owed(system, debts))
+
+
+def _left_owed(system: System, debts: Debts) -> Iterator[tuple[Part, Commitment, Expr]]:
     for one in system.commitments:
         debt = debts[one.name]
         targets_in_force = (
@@ -63,22 +68,65 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
         )
         stuck = conj((debt.owed, negate(debt.suspended), negate(disj(targets_in_force))))
         if not is_false(stuck):
-            finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
+            finding = f"{named(one)} is owed at an end, where nobody can act any more; {ways_to_close(system, one)}"
             is_active = stuck == _is(system, one, "active")
             never = _never_at_an_end(system, stuck, one, "active" if is_active else "owed", has_formula=is_active)
-            yield (never, finding), one.span
+            yield (never, finding), one, stuck
 
 
 def left_open(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not open at an end forever."""
     for one in system.commitments:
-        waiting = debts[one.name].waits_for
-        targets_open = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
-        dangling = conj((_open(system, one), negate(disj(targets_open))))
+        dangling = _dangling(system, debts, one)
         if not is_false(dangling):
-            finding = f"{_named(one)} is open at an end, where nobody can act any more; {_help(system, one)}"
-            never = _never_at_an_end(system, dangling, one, "open", has_formula=not waiting)
+            finding = f"{named(one)} is open at an end, where nobody can act any more; {ways_to_close(system, one)}"
+            never = _never_at_an_end(system, dangling, one, "open", has_formula=not debts[one.name].waits_for)
             yield (never, finding), one.span
+
+
+def open_states(system: System, debts: Debts) -> Iterator[Refinement]:
+    """Yield, for each commitment and each of its open states, that it is not in this state at an end forever.
+
+    An end changes by ticks alone, so a commitment that stays open there is in one state from some time on.
+    """
+    operands = (one for one in system.commitments if not is_false(_dangling(system, debts, one)))
+    for number, one in enumerate(operands):
+        for state in OPEN:
+            condition = conj((_is(system, one, state), _dangling(system, debts, one)))
+            if not is_false(condition):
+                is_waiting = f"{named(one)} is still {state} at the end, where nobody can act any more"
+                cause = _awaited(system, one) if state == "conditional" else ways_to_close(system, one)
+                has_formula = not debts[one.name].waits_for
+                never = _never_settles(system, condition, one, state, has_formula=has_formula)
+                yield Refinement(number, never, f"{is_waiting}; {cause}", one.span)
+
+
+def owed_states(system: System, debts: Debts) -> Iterator[Refinement]:
+    """Yield, for each commitment that could be owed at an end, the refinement with the shortest story."""
+    for number, ((_, finding), one, stuck) in enumerate(_left_owed(system, debts)):
+        is_active = stuck == _is(system, one, "active")
+        never = _never_settles(system, stuck, one, "active" if is_active else "owed", has_formula=is_active)
+        yield Refinement(number, never, finding, one.span)
+
+
+def _never_settles(system: System, condition: Expr, one: Commitment, state: str, *, has_formula: bool) -> Formula:
+    """Return that no state from which the condition holds forever leads to an end.
+
+    Claim: it holds iff the condition holds forever at no end. Its counterexample is shorter: it reaches the first state
+    from which the commitment cannot change any more, and only then what else an end requires.
+    Proof. At an end that refutes the latter only time passes, so the condition holds in every state reached from it.
+    """
+    text = f"{state}({one.name})" if has_formula else f"{one.name} is {state}"
+    changes = OnPaths("E", Finally(Not(Atom(condition, text, in_words=not has_formula))))
+    never = _never_at_an_end(system, condition, one, state, has_formula=has_formula)
+    return OnPaths("A", Globally(Or((changes, never))))
+
+
+def _dangling(system: System, debts: Debts, one: Commitment) -> Expr:
+    """Return that the commitment is open and does not wait for another one that is."""
+    waiting = debts[one.name].waits_for
+    targets_open = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
+    return conj((_open(system, one), negate(disj(targets_open))))
 
 
 def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
@@ -93,7 +141,8 @@ def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
             )
             places.append(conj((step.guard, debt.owed, negate(disj(targets_in_force)))))
         if not is_false(place := disj(places)):
-            finding = f"{_named(one)} is owed when a new round takes it back; {_help(system, one)}"
+            finding = f"{named(one)} is owed when a new round takes it back; {ways_to_close(system, one)}"
+            finding = f"{finding}; or let the new round begin only `if closed({one.name})`"
             yield (_never(place, f"a restart takes back {one.name}, which is owed"), finding), one.span
 
 
@@ -103,10 +152,10 @@ def dormant(system: System, debts: Debts) -> Iterator[Listing]:
         conditional, suspended = _is(system, one, "conditional"), debts[one.name].suspended
         if not is_false(conditional):
             never = _never_at_an_end(system, conditional, one, "conditional")
-            yield never, f"{_named(one)} may be conditional at the end: {_awaited(system, one)}"
+            yield never, f"{named(one)} may be conditional at the end: {_awaited(system, one)}"
         if not is_false(suspended):
             never = _never_at_an_end(system, suspended, one, "suspended", has_formula=False)
-            yield never, f"{_named(one)} may be suspended at the end: it depends on {one.creditor}"
+            yield never, f"{named(one)} may be suspended at the end: it depends on {one.creditor}"
 
 
 def taken_back(system: System) -> Iterator[Listing]:
@@ -116,11 +165,11 @@ def taken_back(system: System) -> Iterator[Listing]:
         lasting = conj((restarting, one.on_course))
         if not is_false(lasting):
             never = _never(lasting, f"a restart takes back {one.name}, which is on course")
-            yield never, f"{_named(one)} may be on course when a new round takes it back, and no longer binds then"
+            yield never, f"{named(one)} may be on course when a new round takes it back, and no longer binds then"
         place = conj((restarting, _is(system, one, "conditional")))
         if not is_false(place):
             never = _never(place, f"a restart takes back {one.name}, which is conditional")
-            yield never, f"{_named(one)} may be conditional when a new round takes it back"
+            yield never, f"{named(one)} may be conditional when a new round takes it back"
 
 
 def with_restart(system: System, evidence: Evidence) -> Evidence:
@@ -205,13 +254,13 @@ def _restarts_of(system: System, commitment: Commitment) -> tuple[Step, ...]:
     return tuple(step for step in system.steps if step.takes_back(commitment.variable))
 
 
-def _named(commitment: Commitment) -> str:
+def named(commitment: Commitment) -> str:
     return f"`{commitment.name}` ({commitment.debtor} to {commitment.creditor})"
 
 
-def _help(system: System, commitment: Commitment) -> str:
+def ways_to_close(system: System, commitment: Commitment) -> str:
     """Describe the messages that could close the commitment, those that fulfil it first."""
-    fulfilling = dict.fromkeys(message.name for message in _mentioned(system, commitment.consequent))
+    fulfilling = dict.fromkeys(message.name for message in mentioned(system, commitment.consequent))
     closing: dict[str, str] = {}
     for step in system.steps:
         for operation in step.operations:
@@ -237,7 +286,7 @@ def _named_in_content(system: System, commitment: Commitment) -> list[str]:
 
 def _awaited(system: System, commitment: Commitment) -> str:
     """Describe the agents whose messages would activate the commitment."""
-    messages = _mentioned(system, commitment.antecedent)
+    messages = mentioned(system, commitment.antecedent)
     if not messages:
         return "nobody took it up"
     senders = " or ".join(dict.fromkeys(message.sender for message in messages))
@@ -245,7 +294,7 @@ def _awaited(system: System, commitment: Commitment) -> str:
     return f"it depends on {senders} ({names})"
 
 
-def _mentioned(system: System, condition: Expr) -> list[Message]:
+def mentioned(system: System, condition: Expr) -> list[Message]:
     """Return the messages whose receipt the condition reads."""
     variables = reads(condition)
     return [message for message in system.messages if reads(message.received) & variables]

@@ -23,6 +23,18 @@ QUICK_SEARCH = "a quick search settled it"
 
 
 @dataclass(frozen=True)
+class Refinement:
+    """A formula that an operand of a question implies, and that names the cause if it fails."""
+
+    operand: int
+    formula: Formula
+    finding: str
+    place: Span | None = field(default=None, compare=False, repr=False)
+    level: int = 0
+    """Refinements of the least level that has failing ones are reported."""
+
+
+@dataclass(frozen=True)
 class Question:
     """One formula to decide. A built-in check is one question whose formula is a conjunction."""
 
@@ -49,6 +61,8 @@ class Question:
     """Messages about implications that constants in the text make true, so the formula lacks them."""
     findings: tuple[str, ...] = field(default=(), repr=False)
     """The meaning of the failure of each operand of a conjunction."""
+    refinements: tuple[Refinement, ...] = field(default=(), repr=False)
+    """Formulas that find the cause of a failure, decided only where an operand fails."""
     listings: tuple[tuple[Formula, str], ...] = field(default=(), repr=False)
     """Formulas that may fail without refuting the question, and the note for each that fails."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
@@ -302,8 +316,11 @@ class Result:
     def span(self) -> Span | None:
         """The location of the question in the file, or else of its first finding."""
         question = self.question
-        placed = zip(question.findings, question.places, strict=True) if question.places else ()
-        return next((place for finding, place in placed if finding in self.findings), question.span)
+        if question.span is not None:
+            return question.span
+        placed = dict(zip(question.findings, question.places, strict=True)) if question.places else {}
+        placed |= {one.finding: one.place for one in question.refinements}
+        return next((placed[finding] for finding in self.findings if placed.get(finding) is not None), None)
 
     @property
     def instance(self) -> str:

@@ -27,7 +27,7 @@ from cplc.checking.realizability import (
 from cplc.checking.remarks import Remarks
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
-from cplc.checking.results import Answer, Question, Remark, Responsibility, Result
+from cplc.checking.results import Answer, Question, Refinement, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
@@ -197,6 +197,7 @@ class _ResultBuilder:
         return replace(self._bare_result("unknown", None), remarks=(timelock,), reason="a timelock")
 
     def _failing_result(self, parts: Sequence[Part], failing: Sequence[Part]) -> Result:
+        failing, findings = self._refined(failing)
         first, problem = failing[0], None
         evidence: Evidence | None = None
         decider = self.selector.decider(first.formula, self.assuming)
@@ -221,7 +222,6 @@ class _ResultBuilder:
             what = "the run could not be made" if evidence is None else "responsibility was left open"
             problem = f"{what}: {limit}"
         left_out, undecided = self._excluding()
-        findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._bare_result("fails", decider),
             evidence=evidence,
@@ -233,8 +233,31 @@ class _ResultBuilder:
             + left_out,
             reason=problem or undecided,
             operand=first.operand,
-            findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
+            findings=findings,
         )
+
+    def _refined(self, failing: Sequence[Part]) -> tuple[list[Part], tuple[str, ...]]:
+        """Return the failing parts with their findings; failing refinements replace the part that implies them."""
+        parts: list[Part] = []
+        findings: list[str] = []
+        for part in failing:
+            causes = self._causes(part)
+            parts += [Part(part.operand, one.formula) for one in causes] or [part]
+            own = self.question.findings[part.operand : part.operand + 1]
+            findings += [one.finding for one in causes] or own
+        return parts, tuple(dict.fromkeys(findings))
+
+    def _causes(self, part: Part) -> list[Refinement]:
+        """Return the failing refinements of the part, of the least level that has any."""
+        refinements = [one for one in self.question.refinements if one.operand == part.operand]
+        for level in sorted({one.level for one in refinements}):
+            causes: list[Refinement] = []
+            with suppress(ResourceExhausted):
+                at_level = (one for one in refinements if one.level == level)
+                causes.extend(one for one in at_level if not self.selector.is_valid(one.formula, self.assuming))
+            if causes:
+                return causes
+        return []
 
     def _with_restart(self, evidence: Evidence, system: System) -> Evidence:
         """Extend the evidence by the restart that forgets a debt, if the result replays."""

@@ -15,12 +15,12 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit, exit_of_results
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_protocol, unknown_name
+from cplc.cli.many_files import NothingToDo, for_each_file, many_files_options
 from cplc.cli.options import (
     ModelOptions,
     colour_option,
     definition,
     files,
-    model_options,
     report_format_option,
     resource_options,
 )
@@ -52,7 +52,7 @@ Examples:
   cplc analyze examples/marketplace.cpl --runs 10000 --scheduler worst-seen
 """,
 )
-@model_options
+@many_files_options
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Analyze this agent only. May be repeated.")
 @click.option("--exact", is_flag=True, help="Compute exact results with fractions.")
 @click.option(
@@ -117,6 +117,7 @@ Examples:
 @resource_options
 @report_format_option
 @colour_option
+@for_each_file("analyze", agents="--agent", other="--compare", charts="--charts", form="--format=html")
 def command(
     file: str,
     options: ModelOptions,
@@ -135,7 +136,7 @@ def command(
     form: AnyFormat,
     colour: Colour,
 ) -> Exit:
-    """Analyze the agents of FILE; `-` reads standard input."""
+    """Analyze the agents of files; `-` reads standard input. Without a name, analyze those of the project."""
     if other is not None and (runs is not None or charts is not None or form not in ("text", "json")):
         raise click.UsageError("--compare prints text or JSON, and cannot be combined with --runs or --charts")
     if other_parameters and other is None:
@@ -196,6 +197,8 @@ def _asked(
         queries = participants(compilation, agents)
     except UnknownQuestion as problem:
         raise unknown_name(f"agent of `{file}`", problem) from None
+    if not queries and output.current_capture() is not None:
+        raise NothingToDo("no agent to analyze")
     if not queries:
         raise click.UsageError(f"`{file}` declares no agent to analyze")
     return queries

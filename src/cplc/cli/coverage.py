@@ -13,7 +13,8 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_file, compile_protocol, questions_of
 from cplc.cli.log_replay import Observed, log_options, mapping_of, observed_data, replay_logs, report_skipped
-from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options, model_options
+from cplc.cli.many_files import for_each_file, many_files_options
+from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options
 from cplc.cli.output import Colour, Format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -46,7 +47,7 @@ Examples:
   cplc coverage shop.cpl --log orders.csv --mapping orders.map.toml
 """,
 )
-@model_options
+@many_files_options
 @click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
 )
@@ -64,6 +65,7 @@ Examples:
 @limit_options
 @format_option
 @colour_option
+@for_each_file("coverage", properties="--property", logs="--log", mapping="--mapping")
 def command(
     file: str,
     options: ModelOptions,
@@ -79,7 +81,10 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Mutate the protocol or model of FILE, and find the mutants that its properties and checks do not detect."""
+    """Mutate the protocol or model of files, and find the mutants that their properties and checks do not detect.
+
+    Without a name, the files of the project are mutated.
+    """
     run = CommandRun(form, colour, limits)
     if logs:
         if properties or show_all or form == "concise":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of
-from cplc.cli.options import ModelOptions, colour_option, model_options, names
+from cplc.cli.many_files import for_each_file, many_files_options
+from cplc.cli.options import ModelOptions, colour_option, names
 from cplc.cli.output import Colour
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.export import TARGETS, CannotExport
 
@@ -36,7 +39,7 @@ Examples:
   cplc export examples/netbill.cpl --to json --formula 'EF fulfilled(goods[1])'
 """,
 )
-@model_options
+@many_files_options
 @click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="Target format.")
 @click.option(
     "-o",
@@ -44,7 +47,8 @@ Examples:
     "path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to this file, and any second file next to it.  [default: standard output]",
+    help="Write to this file, and any second file next to it; of several files, into this folder.  [default: standard "
+    "output]",
 )
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option(
@@ -62,6 +66,7 @@ Examples:
 )
 @click.option("--states", is_flag=True, help="Draw the reachable states instead of the messages between roles (dot).")
 @colour_option
+@for_each_file("export", properties="--property", formula="--formula", agent="--agent")
 def command(
     file: str,
     options: ModelOptions,
@@ -75,7 +80,10 @@ def command(
     states: bool,
     colour: Colour,
 ) -> Exit:
-    """Export the system of FILE and its properties to the format of another tool."""
+    """Export the systems of files and their properties to the format of another tool.
+
+    Several files, or those of the project, are exported into a folder: `-o FOLDER`.
+    """
     if formula is not None and properties:
         raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
@@ -86,6 +94,8 @@ def command(
         raise click.UsageError("--agent requires --to prism, and cannot be combined with --formula or --property")
     if path == Path("-"):
         path = None
+    if output.current_capture() is not None:
+        path = _place_among_others(file, options, target, path)
     if path is not None:
         _check_place(path, file, force=force)
 
@@ -114,11 +124,13 @@ def command(
         run.interrupted = str(problem)
     if exported is not None:
         for note in exported.notes:
-            output.write(f"left out: {note}\n", err=True)
+            output.write(f"{_subject(file)}left out: {note}\n", err=True)
         if path is None:
             _write_out(exported)
         else:
             _write_files(exported, path, force=force)
+            if output.current_capture() is not None:
+                output.write(f"{printable(file)}: {printable(str(path))}\n")
     run.write_interruption()
     return run.exit_code()
 
@@ -135,6 +147,21 @@ def _decision(compilation: CplCompilation, agent: str) -> Export:
         raise click.UsageError(f"no agent is called `{problem.name}`") from None
     request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
     return prism_mdp.export(request, bound_participants[0].participant)
+
+
+def _subject(file: str) -> str:
+    """Return the beginning of a message among those on other files."""
+    return "" if output.current_capture() is None else f"{printable(file)}: "
+
+
+def _place_among_others(file: str, options: ModelOptions, target: str, folder: Path | None) -> Path:
+    """Return the path for the export of one of several files: below the folder, as the file is in the project."""
+    if folder is None:
+        raise click.UsageError("the exports of several files need a folder: -o FOLDER")
+    parts = [part for part in Path(os.path.relpath(file)).parts if part != ".."]
+    place = folder.joinpath(*parts)
+    name = f"{place.name}-{options.protocol}" if options.protocol else place.name
+    return place.with_name(f"{name}.{target}")
 
 
 def _check_place(path: Path, file: str, *, force: bool) -> None:

@@ -61,13 +61,18 @@ def file_report(request: FileRequest) -> FileReport:
     import_module(f"cplc.cli.{request.command}")
     capture = output.CapturedOutput(is_terminal=request.is_terminal, is_error_terminal=request.is_error_terminal)
     nothing = ""
-    with output.captured(capture):
+
+    def run() -> Exit:
+        nonlocal nothing
+        options = effective_options(request.file, request.options)
         try:
-            options = effective_options(request.file, request.options)
-            run = COMMANDS[request.command]
-            code = guarded(lambda: run(file=request.file, options=options, **request.values))
+            return COMMANDS[request.command](file=request.file, options=options, **request.values)
         except NothingToDo as reason:
-            code, nothing = Exit.EXPECTED, str(reason)
+            nothing = str(reason)
+            return Exit.EXPECTED
+
+    with output.captured(capture):
+        code = guarded(run)
     label = capture.label or request.label
     again = capture.as_cached
     return FileReport(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from click import UsageError
 
 from cplc.cli.input_files import report_files_read
+from cplc.cli.many_files import NothingToDo
 from cplc.cli.options import ModelOptions
+from cplc.cli.output import current_capture
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
@@ -62,6 +64,8 @@ def compile_file(
     diagnostics = with_places(loaded.diagnostics, options.places)
     if not loaded.ok:
         if needs_protocol and not any(one.is_error for one in diagnostics):
+            if current_capture() is not None:
+                raise NothingToDo("declares macros only")
             message = "This file declares macros only; this command needs a protocol"
             diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
         return None, diagnostics
@@ -86,6 +90,8 @@ def as_protocol(compilation: Compilation, file: str, what: str = "this command")
     """Return the compilation of a protocol; refuse a model in ISPL."""
     from cplc.compilation import CplCompilation
 
+    if not isinstance(compilation, CplCompilation) and current_capture() is not None:
+        raise NothingToDo(f"is a model in ISPL; {what} needs a protocol")
     if not isinstance(compilation, CplCompilation):
         raise UsageError(f"`{file}` is a model in ISPL; {what} needs a protocol")
     return compilation

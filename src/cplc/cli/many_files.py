@@ -46,7 +46,8 @@ def many_files_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def for_each_file(name: str, **of_one_file: str) -> Callable[[FileCommand], Callable[..., Exit]]:
     """Return a decorator of a command on one file: it also takes several files, folders, or the project.
 
-    ``of_one_file`` are the options that require one file, by the names of their values.
+    ``of_one_file`` are the options that require one file, by the names of their values; after a `=`, the value that
+    does.
     """
 
     def decorated(function: FileCommand) -> Callable[..., Exit]:
@@ -69,8 +70,9 @@ def for_each_file(name: str, **of_one_file: str) -> Callable[[FileCommand], Call
             if _STANDARD_INPUT in paths:
                 raise click.UsageError("`-` cannot be combined with other files, or with --changed")
             for value, option in of_one_file.items():
-                if values[value] not in (None, False, (), ""):
-                    raise click.UsageError(f"{option} requires one file")
+                only = option.partition("=")[2]
+                if values[value] not in (None, False, (), "") and values[value] == (only or values[value]):
+                    raise click.UsageError(f"{option.replace('=', ' ')} requires one file")
             from cplc.cli.project_run import ProjectRun
 
             return ProjectRun(name, options, values, workers, fail_fast=fail_fast).run(paths, changed)

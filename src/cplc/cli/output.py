@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -359,11 +360,13 @@ def write_document(form: Whole, outcome: Outcome) -> None:
 
 def document_part(form: Whole, outcome: Outcome) -> object:
     """Return what one file contributes to the document of that format."""
+    outcome = replace(outcome, manual=_manual(), repository=_repository())
     match form:
         case "github":
+            from cplc.cli.step_summary import summary_part
             from cplc.report.github import commands
 
-            return commands(outcome)
+            return {"commands": commands(outcome), **summary_part(outcome)}
         case "junit":
             from cplc.report.junit import suite
 
@@ -378,11 +381,25 @@ def document_part(form: Whole, outcome: Outcome) -> object:
             return html_part(outcome)
 
 
+def _manual() -> str:
+    """Return the address of the manual, which `CPLC_MANUAL_URL` names."""
+    return os.environ.get("CPLC_MANUAL_URL", "").rstrip("/")
+
+
+def _repository() -> str:
+    """Return the address of the files of the revision that a workflow of GitHub verifies."""
+    parts = [os.environ.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "SHA")]
+    return "{}/{}/blob/{}".format(*parts) if all(parts) else ""
+
+
 def whole_document(form: Whole, title: str, parts: Sequence[Any]) -> str:
     """Return the document of these files."""
     match form:
         case "github":
-            return "".join(parts)
+            from cplc.cli.step_summary import write_summary
+
+            write_summary(parts)
+            return "".join(part["commands"] for part in parts)
         case "junit":
             from cplc.report.junit import suites
 

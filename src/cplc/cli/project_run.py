@@ -38,7 +38,9 @@ _GRACE_SECONDS: Final = 10.0
 _MAX_LABELS: Final = 20
 """Maximum number of files that a line of the summary names."""
 _VERBS: Final = {"verify": "verifying", "analyze": "analyzing", "stats": "counting", "coverage": "mutating"}
-_NOT_RUN: Final = "not verified: an earlier file is not as expected (--fail-fast)"
+_NEED_HEADINGS: Final = frozenset({"stats", "analyze"})
+"""Commands whose text does not name the file."""
+_NOT_RUN: Final = "not begun: an earlier file is not as expected (--fail-fast)"
 
 
 class ProjectRun:
@@ -199,6 +201,12 @@ class ProjectRun:
     def _show(self, report: FileReport) -> None:
         if self.form not in ("text", "concise"):
             return
+        if (
+            self.form == "text"
+            and self.command in _NEED_HEADINGS
+            and any(text and not err for text, err in report.chunks)
+        ):
+            output.write(f"{printable(report.label)}:\n")
         for text, err in report.chunks:
             output.write_chunk(text, err=err)
         if report.nothing and self.form == "text":
@@ -217,7 +225,7 @@ class ProjectRun:
             if self._stop is not None and number > self._stop:
                 report = self._missing(request, _NOT_RUN, Exit.UNKNOWN)
             elif report is None:
-                report = self._missing(request, self.interrupted or "it was not verified", Exit.UNKNOWN)
+                report = self._missing(request, self.interrupted or "it was not begun", Exit.UNKNOWN)
             if number >= self._shown and report.label and number in self.reports and not self._is_beyond(number):
                 self._show(report)
             reports.append(report)
@@ -234,7 +242,8 @@ class ProjectRun:
             case "json":
                 self._write_data(reports, counts, code)
             case form:
-                output.write(output.whole_document(form, _title(reports), [one.document for one in reports]))
+                parts = [one.document for one in reports if one.document]
+                output.write(output.whole_document(form, _title(reports), parts))
         return code
 
     def _is_beyond(self, number: int) -> bool:
@@ -252,7 +261,7 @@ class ProjectRun:
                 more = f" and {len(labels) - _MAX_LABELS:,} more" if len(labels) > _MAX_LABELS else ""
                 output.write(f"{name}: {', '.join(labels[:_MAX_LABELS])}{more}\n")
         if len(begun) < len(reports):
-            output.write(f"not verified: {_count(len(reports) - len(begun), 'file')} (--fail-fast)\n")
+            output.write(f"not begun: {_count(len(reports) - len(begun), 'file')} (--fail-fast)\n")
         if self.interrupted:
             output.write(f"{self.interrupted}\n", err=True)
 
@@ -265,7 +274,7 @@ class ProjectRun:
                     or {"command": self.command, "file": one.label, "nothing": one.nothing, "exit": one.exit}
                     for one in reports
                 ],
-                "counts": {name.replace(" ", "_"): counts.get(name, 0) for name in STANDINGS},
+                **({"counts": {name.replace(" ", "_"): counts.get(name, 0) for name in STANDINGS}} if counts else {}),
                 "interrupted": self.interrupted,
                 "exit": code,
             }

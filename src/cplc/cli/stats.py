@@ -13,7 +13,8 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_file
-from cplc.cli.options import ModelOptions, colour_option, counting_options, format_option, model_options
+from cplc.cli.many_files import for_each_file, many_files_options
+from cplc.cli.options import ModelOptions, colour_option, counting_options, format_option
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data
@@ -33,10 +34,11 @@ Examples:
   cplc stats examples/netbill.cpl -D customers=50 --format json
 """,
 )
-@model_options
+@many_files_options
 @counting_options
 @format_option
 @colour_option
+@for_each_file("stats")
 def command(
     file: str,
     options: ModelOptions,
@@ -45,7 +47,7 @@ def command(
     form: Format,
     colour: Colour,
 ) -> Exit:
-    """Count the variables, steps and reachable states of FILE."""
+    """Count the variables, steps and reachable states of files; without a name, of the files of the project."""
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:

@@ -453,9 +453,9 @@ class CplCompilation(Compilation):
 
         source = Source("--formula", text)
         expr, problems = parse_formula(source)
-        resolved = None if expr is None else self._analysis.resolve_formula(expr)
-        problems = (*problems, *(resolved.diagnostics if resolved else ()))
         roles, bounds, wrong = self._analysis.resolve_assumptions(assuming)
+        resolved = None if expr is None else self._analysis.resolve_formula(expr, has_bounds=bool(bounds))
+        problems = (*problems, *(resolved.diagnostics if resolved else ()))
         problems = (*problems, *wrong)
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems

@@ -50,6 +50,8 @@ VALUE_OUT_OF_RANGE = Rule("value-out-of-range", "a value that its type does not 
 DIVISION_BY_ZERO = Rule("division-by-zero", "a division by zero")
 BAD_DEADLINE = Rule("bad-deadline", "a deadline that is not a positive number of ticks")
 BAD_TICK = Rule("bad-tick", "a length of a tick that is zero, misplaced, given twice or not the same everywhere")
+SYNC_DELAY = Rule("sync-delay", "a delay of messages that take no time")
+BOUND_OF_LAST = Rule("bound-of-last", "a bound that is about the last of several roles only", severity="warning")
 NO_TICKS = Rule("no-ticks", "a bound in ticks where no time passes")
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a value for a parameter that the protocol does not have")
 MISSING_VALUE = Rule("missing-value", "a parameter without a value")

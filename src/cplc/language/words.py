@@ -196,8 +196,7 @@ WORDS: Final = (
     Word("consistent", "check", "no reachable state has two open commitments whose consequents exclude each other"),
     Word("robust", "check", "after any violation, expiry or withdrawal, a state without open commitments stays "
          "reachable"),
-    Word("aligned", "check", "whenever nothing is in flight, the views of debtor and creditor agree with each other "
-         "and with Env"),
+    Word("aligned", "check", "whenever nothing is in flight, debtor and creditor see every commitment as it is"),
     Word("no_delegation_loop", "check", "no fair run hands one and the same debt on forever"),
     Word("violable", "check", "every commitment can be violated, expire or be fulfilled at the latest by a deadline"),
     Word("honourable", "check", "whenever a commitment is active, its debtor can bring the consequent about, whatever "
@@ -266,6 +265,8 @@ AGE: Final = "age"
 """The function for the ticks since the creation of a commitment or claim."""
 
 CHECKS: Final = words_of("check")
+EVERY_CHECK: Final = (*CHECKS, "in_range")
+"""The checks of the language, and the one of assignments, which needs no name in the file."""
 USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
 """Checks that are on by default."""
 NO_USUAL_CHECKS: Final = "none"

@@ -191,8 +191,8 @@ def _is_set(copy: e.Expr, state: State) -> bool:
 
 def _remark_text(participant: Participant, remark: AnalysisRemark) -> str:
     beliefs = [participant.beliefs[index].text for index in remark.beliefs]
-    unsaid = [f"`{printable(text)}`" for text in beliefs if text not in remark.text]
-    return printable(remark.text) + (f" ({'; '.join(unsaid)})" if unsaid else "")
+    omitted = [f"`{printable(text)}`" for text in beliefs if text not in remark.text]
+    return printable(remark.text) + (f" ({'; '.join(omitted)})" if omitted else "")
 
 
 # --- one line each

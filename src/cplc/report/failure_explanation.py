@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
+from cplc.report.repairs import repair_sentences
 from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
 from cplc.report.strategy_text import no_return_sentence
 from cplc.report.trace_narration import has_trace, narrate, told
@@ -37,6 +38,7 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
     yield from blame_sentences(result, with_run=with_run)
     if (sentence := helping_bounds_sentence(result)) is not None:
         yield sentence
+    yield from repair_sentences(result)
 
 
 def helping_bounds_sentence(result: Result) -> str | None:
@@ -159,7 +161,10 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
-    system, run = result.system, told(result.system, evidence).run
+    narration = told(result.system, evidence)
+    if narration.settled is not None:  # the run has told it
+        return
+    system, run = result.system, narration.run
     goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
     if avoided.lost == 0:
         yield f"{goal} can never hold, even if all roles keep going."

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from cplc.checking.results import Result
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.report.outcome import Outcome, Standing, sentence
-from cplc.report.text import result_text
-from cplc.source import Span
+from cplc.report.failure_explanation import closing_sentences
+from cplc.report.outcome import Outcome, Standing, remarks, sentence
+from cplc.source import Source, Span
 
 _LEVELS: dict[Standing, str] = {"not as expected": "error", "unknown": "warning", "with a warning": "warning"}
 
@@ -25,32 +26,40 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield _command(level, diagnostic.span, diagnostic.code, _message(diagnostic))
     for result, standing in outcome.results:
         if standing in _LEVELS:
-            yield _command(_LEVELS[standing], result.span, sentence(result), _told(result))
+            yield _command(_LEVELS[standing], result.span or _file(outcome), sentence(result), _short(result, outcome))
     if outcome.switched_off:
-        yield _command("notice", None, "switched off in the file", ", ".join(outcome.switched_off))
+        yield _command("notice", _file(outcome), "switched off in the file", ", ".join(outcome.switched_off))
     if outcome.unfinished:
-        yield _command("warning", None, "not finished", outcome.unfinished)
+        yield _command("warning", _file(outcome), "not finished", outcome.unfinished)
 
 
 def _message(diagnostic: Diagnostic) -> str:
     return "\n".join((diagnostic.message, *(note.message for note in diagnostic.notes)))
 
 
-def _told(result: Result) -> str:
-    return result_text(result).strip()
+def _short(result: Result, outcome: Outcome) -> str:
+    """Return the formula, the remarks and the blame: an annotation has room for a few lines, not for a run."""
+    question = result.question
+    lines = [question.text, *remarks(result), *closing_sentences(result, with_run=False)]
+    if result.evidence is not None:
+        lines.append(f"cplc verify {shlex.quote(outcome.file)} --property {shlex.quote(question.name)} shows a run")
+    return "\n".join(dict.fromkeys(lines))
 
 
-def _command(level: str, span: Span | None, title: str, message: str) -> str:
-    properties = {"title": title}
-    if span is not None:
-        line, column = span.position
-        end_line, end_column = span.source.position(max(span.start, span.end - 1))
-        properties = {"file": span.source.name, "line": str(line), **properties}
-        if line == end_line:
-            # GitHub takes columns for one line only.
-            properties |= {"col": str(column), "endColumn": str(end_column)}
-        else:
-            properties |= {"endLine": str(end_line)}
+def _file(outcome: Outcome) -> Span:
+    """Return the beginning of the file, the place of a verdict without one."""
+    return Span(Source(outcome.file, ""), 0, 0)
+
+
+def _command(level: str, span: Span, title: str, message: str) -> str:
+    line, column = span.position
+    end_line, end_column = span.source.position(max(span.start, span.end - 1))
+    properties = {"file": span.source.name, "line": str(line), "title": title}
+    if line == end_line:
+        # GitHub takes columns for one line only.
+        properties |= {"col": str(column), "endColumn": str(end_column)}
+    else:
+        properties |= {"endLine": str(end_line)}
     written = ",".join(f"{key}={command_property(value)}" for key, value in properties.items())
     return f"::{level} {written}::{command_data(message)}"
 

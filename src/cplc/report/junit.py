@@ -1,4 +1,4 @@
-"""Verdicts as test results, in the form that build servers read: one suite for a file, one case for each question."""
+"""JUnit reports, which build servers read: one suite for a file, one case for each property and check."""
 
 from __future__ import annotations
 
@@ -12,30 +12,38 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.text import result_text
+from cplc.source import Span
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def suite(outcome: Outcome) -> str:
-    """Return the suite of a file. The first case is the file itself; what is unknown is an error, no failure."""
+    """Return the suite of a file: a case for each property and check.
+
+    A case that is unknown is an error, no failure. A file with mistakes, or without any result, has one case that says
+    so; a file that is only checked has one case.
+    """
     suite = ElementTree.Element("testsuite", name=_text(outcome.file))
     mistakes = [diagnostic for diagnostic in outcome.diagnostics if diagnostic.is_error]
-    case = _case(suite, outcome, outcome.command, 0.0)
-    if mistakes:
-        _child(case, "error", mistakes[0].message, "mistake", _shown(outcome.diagnostics))
-    elif outcome.unfinished:
-        _child(case, "error", outcome.unfinished, "unknown", outcome.unfinished)
-    elif outcome.diagnostics:
-        ElementTree.SubElement(case, "system-out").text = _text(_shown(outcome.diagnostics))
+    if mistakes or outcome.unfinished or outcome.command == "check":
+        case = _case(suite, outcome, outcome.command, 0.0, mistakes[0].span if mistakes else None)
+        if mistakes:
+            _child(case, "error", mistakes[0].message, "mistake", _shown(outcome.diagnostics))
+        elif outcome.unfinished:
+            _child(case, "error", outcome.unfinished, "unknown", outcome.unfinished)
     for result, standing in outcome.results:
-        _question(_case(suite, outcome, result.question.name, result.seconds), result, standing)
+        _question(_case(suite, outcome, result.question.name, result.seconds, result.span), result, standing)
     for name in outcome.switched_off:
         ElementTree.SubElement(_case(suite, outcome, name, 0.0), "skipped", message="switched off in the file")
+    cases = suite.findall("testcase")
     for kind in ("failure", "error"):
         suite.set(f"{kind}s", str(len(suite.findall(f"testcase/{kind}"))))
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(cases)))
     suite.set("skipped", str(len(outcome.switched_off)))
     suite.set("time", f"{sum(result.seconds for result, _ in outcome.results):.3f}")
+    suite.set("file", _text(outcome.file))
+    if outcome.diagnostics and not mistakes:
+        ElementTree.SubElement(suite, "system-out").text = _text(_shown(outcome.diagnostics))
     return ElementTree.tostring(suite, encoding="unicode")
 
 
@@ -47,9 +55,15 @@ def suites(parts: Sequence[str]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _case(suite: ElementTree.Element, outcome: Outcome, name: str, seconds: float) -> ElementTree.Element:
+def _case(
+    suite: ElementTree.Element, outcome: Outcome, name: str, seconds: float, span: Span | None = None
+) -> ElementTree.Element:
+    """Add a case with its place, the first line of the file if it has none."""
     where = _text(outcome.file)
-    return ElementTree.SubElement(suite, "testcase", classname=where, name=_text(name), time=f"{seconds:.3f}")
+    case = ElementTree.SubElement(suite, "testcase", classname=where, name=_text(name), time=f"{seconds:.3f}")
+    case.set("file", where if span is None else _text(span.source.name))
+    case.set("line", "1" if span is None else str(span.position[0]))
+    return case
 
 
 def _question(case: ElementTree.Element, result: Result, standing: Standing) -> None:

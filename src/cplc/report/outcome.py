@@ -44,6 +44,10 @@ class Outcome:
     """The usual checks that the file switches off."""
     among_others: bool = False
     """True if the report is on several files."""
+    manual: str = ""
+    """The address of the manual, if it is known."""
+    repository: str = ""
+    """The address of the files of this revision, if it is known."""
 
     def summary(self) -> str:
         """Return the number of results of each status, those as expected first."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import PurePath
 from typing import Final
 from urllib.parse import quote
@@ -12,10 +14,11 @@ from cplc.checking.results import Result
 from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.diagnostics.rules import RULES
+from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.step_text import changes, step_text
 from cplc.report.trace_narration import has_trace, narrate
-from cplc.source import Span
+from cplc.source import Source, Span
 from cplc.system.model import System
 from cplc.system.trace import Run
 
@@ -23,23 +26,12 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[dict[Standing, str]] = {
     "as expected": "none", "with a warning": "warning", "not as expected": "error", "unknown": "warning",
 }  # fmt: skip
-_VERDICTS: Final = {
-    "holds": "a property or check that holds",
-    "fails": "a property or check that fails, with a run that shows it",
-    "vacuous": "a property or check that holds for want of anything to check",
-    "unknown": "a property or check that was not decided",
-}
-
 Data = dict[str, object]
 
 
 def file_part(outcome: Outcome) -> Data:
     """Return the rules, results and notifications of a file: a result for each diagnostic and each verdict."""
-    codes = sorted({diagnostic.code for diagnostic in outcome.diagnostics})
-    answers = sorted({result.answer for result, _ in outcome.results})
-    summaries = {rule.code: rule.summary for rule in RULES}
-    rules: list[Data] = [{"id": code, "shortDescription": {"text": summaries[code]}} for code in codes]
-    rules += [{"id": answer, "shortDescription": {"text": _VERDICTS[answer]}} for answer in answers]
+    rules = [*_diagnostic_rules(outcome), *(_question_rule(result, outcome) for result, _ in outcome.results)]
     notifications: list[Data] = []
     if outcome.interrupted is not None:
         notifications.append({"level": "warning", "message": {"text": outcome.interrupted}})
@@ -51,21 +43,23 @@ def file_part(outcome: Outcome) -> Data:
         "rules": rules,
         "notifications": notifications,
         "results": [
-            *(_diagnostic(diagnostic) for diagnostic in outcome.diagnostics),
-            *(_verdict(result, standing) for result, standing in outcome.results),
+            *_diagnostics(outcome.diagnostics),
+            *(_verdict(result, standing, outcome) for result, standing in outcome.results),
         ],
     }
 
 
 def log(parts: Sequence[Data], version: str) -> str:
     """Return the document of several files: one run with the rules and results of all."""
-    rules: dict[object, object] = {}
-    results: list[object] = []
+    rules: dict[str, Data] = {}
+    results: list[Data] = []
     notifications: list[object] = []
     for part in parts:
-        rules |= {rule["id"]: rule for rule in _list(part, "rules") if rule["id"] not in rules}
-        results += _list(part, "results")
+        names = {str(rule["id"]): _add_rule(rules, rule) for rule in _list(part, "rules")}
+        results += [{**result, "ruleId": names[str(result["ruleId"])]} for result in _list(part, "results")]
         notifications += _list(part, "notifications")
+    positions = {name: index for index, name in enumerate(rules)}
+    results = [{"ruleId": one["ruleId"], "ruleIndex": positions[str(one["ruleId"])], **one} for one in results]
     invocation: Data = {"executionSuccessful": all(part["successful"] for part in parts)}
     if notifications:
         invocation["toolExecutionNotifications"] = notifications
@@ -79,10 +73,94 @@ def log(parts: Sequence[Data], version: str) -> str:
     return json_text(document, 2) + "\n"
 
 
+def _add_rule(rules: dict[str, Data], rule: Data) -> str:
+    """Add a rule, and return its identifier; another rule of the same name gets a number."""
+    name = str(rule["id"])
+    number = 1
+    while rules.setdefault(name, rule) != rule:
+        number += 1
+        name = f"{rule['id']}#{number}"
+        rule = {**rule, "id": name}
+    return name
+
+
 def _list(part: Data, name: str) -> list[Data]:
     some = part[name]
     assert isinstance(some, list)
     return some
+
+
+# --- rules: one for each code of a diagnostic, each property and each check
+
+
+def _diagnostic_rules(outcome: Outcome) -> Iterator[Data]:
+    summaries = {rule.code: rule.summary for rule in RULES}
+    for code in sorted({diagnostic.code for diagnostic in outcome.diagnostics}):
+        rule: Data = {
+            "id": code,
+            "shortDescription": {"text": summaries[code]},
+            "help": {"text": f"`cplc explain {code}` explains it with an example."},
+        }
+        if outcome.manual:
+            rule["helpUri"] = f"{outcome.manual}/rules/{code}.html"
+        yield rule
+
+
+def _question_rule(result: Result, outcome: Outcome) -> Data:
+    """Return the rule of a property or check: its title, its formula, and where it is explained."""
+    question = result.question
+    is_check = question.kind == "check"
+    formula = f"{question.text}{f' (assuming {question.assumed})' if question.assumed else ''}"
+    what = "check" if is_check else "property"
+    more = "" if question.expected == "holds" else ", expected to fail"
+    rule: Data = {
+        "id": _rule_id(result),
+        "name": question.name,
+        "shortDescription": {"text": question.title or f"{what} {question.name}{more}"},
+        "fullDescription": {"text": formula},
+        "help": {"text": f"{what} {question.name}{more}: {formula}", "markdown": _help(result, what, more)},
+        "defaultConfiguration": {"level": "warning" if question.advisory else "error"},
+        "properties": {"tags": [what], "precision": "very-high"},
+    }
+    if is_check and outcome.manual:
+        rule["helpUri"] = f"{outcome.manual}/verification.html#definitions-of-the-checks"
+    elif not is_check and outcome.repository and result.span is not None:
+        line, _ = result.span.position
+        rule["helpUri"] = f"{outcome.repository}/{_relative(result.span)}#L{line}"
+    return rule
+
+
+def _rule_id(result: Result) -> str:
+    """Return the identifier of a property of a protocol, or of a check of every protocol."""
+    question = result.question
+    return f"check/{question.name}" if question.kind == "check" else f"property/{result.system.name}.{question.name}"
+
+
+def _help(result: Result, what: str, more: str) -> str:
+    question = result.question
+    assuming = f"\n\nassuming {question.assumed}" if question.assumed else ""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", question.text)), default=0))
+    title = f"\n\n{question.title}" if question.title else ""
+    return f"**{what} {question.name}**{more}{title}\n\n{fence}\n{question.text}\n{fence}{assuming}"
+
+
+# --- results
+
+
+def _diagnostics(diagnostics: Sequence[Diagnostic]) -> Iterator[Data]:
+    """Yield the results of diagnostics, each with a fingerprint that does not depend on the number of its line."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for one in diagnostics:
+        line = one.span.source.line(one.span.position[0]).strip() if one.span.source.text else ""
+        key = (one.code, str(_artifact(one.span)["uri"]), line, one.message)
+        counts[key] += 1
+        yield {**_diagnostic(one), "partialFingerprints": _fingerprints(*key, number=counts[key])}
+
+
+def _fingerprints(*parts: str, number: int = 1) -> Data:
+    """Return the fingerprints of a result: our own, and the one by which GitHub recognises an alert."""
+    digest = sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return {"cplcResult/v1": f"{digest}:{number}", "primaryLocationLineHash": f"{digest[:16]}:{number}"}
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Data:
@@ -118,16 +196,19 @@ def _replacement(edit: Edit) -> Data:
     return {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
 
 
-def _verdict(result: Result, standing: Standing) -> Data:
-    span = result.span
+def _verdict(result: Result, standing: Standing, outcome: Outcome) -> Data:
+    span = result.span or Span(Source(outcome.file, ""), 0, 0)
+    texts = [sentence(result), result.question.text, *remarks(result), *closing_sentences(result)]
     result_data: Data = {
-        "ruleId": result.answer,
+        "ruleId": _rule_id(result),
         "kind": {"as expected": "pass", "unknown": "open"}.get(standing, "fail"),
         "level": _LEVELS[standing] if standing != "unknown" else "none",
-        "message": {"text": "\n".join((sentence(result), *remarks(result)))},
-        "locations": [] if span is None else [_location(span)],
+        "message": {"text": "\n".join(dict.fromkeys(texts))},
+        "locations": [_location(span)],
+        "partialFingerprints": _fingerprints(_rule_id(result), str(_artifact(span)["uri"])),
         "properties": {
             "name": result.question.name,
+            "verdict": result.answer,
             "formula": result.question.text,
             "expected": result.question.expected,
             "standing": standing,
@@ -162,17 +243,19 @@ def _flows(system: System, run: Run) -> list[Data]:
 
 def _location(span: Span) -> Data:
     physical: Data = {"artifactLocation": _artifact(span)}
-    if span.source.text:
-        physical["region"] = _region(span)
+    # A result without a region is not shown by GitHub.
+    physical["region"] = _region(span) if span.source.text else {"startLine": 1}
     return {"physicalLocation": physical}
 
 
 def _artifact(span: Span) -> Data:
     """Return the file: relative to where the command runs, unless it stands elsewhere."""
     path = PurePath(span.source.name)
-    if path.is_absolute():
-        return {"uri": path.as_uri()}
-    return {"uri": quote(re.sub(r"[<>]", "", path.as_posix()))}
+    return {"uri": path.as_uri() if path.is_absolute() else _relative(span)}
+
+
+def _relative(span: Span) -> str:
+    return quote(re.sub(r"[<>]", "", PurePath(span.source.name).as_posix()))
 
 
 def _region(span: Span) -> Data:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from textwrap import wrap
+from textwrap import TextWrapper
 
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.control_characters import printable
@@ -16,20 +16,17 @@ from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
+from cplc.system.printer import value_text
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
 MAX_INITIAL_VALUES = 12
-MIN_LIFE_WIDTH = 44
+MIN_LIFE_WIDTH = 32
 """Columns for a life beside its name; with fewer it is written below the name."""
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
-
-
-def value_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def place(span: Span | None) -> str:
@@ -280,14 +277,13 @@ def life_lines(
         shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
         states = [f"{value} ({number})" if number else value for value, number in shown]
         text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
-        room = columns - 7 if is_narrow else columns - width - 7
-        lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        indent, further = ("    ", "  ") if is_narrow else (f"  {name:<{width}}  ", "   ")
         if is_narrow:
             yield f"  {name}"
-            yield from (f"    {'  ' if at else ''}{line}".replace("\0", " ") for at, line in enumerate(lines))
-            continue
-        for at, line in enumerate(lines):
-            yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
+        lines = TextWrapper(columns - len(indent), break_long_words=False, break_on_hyphens=False)
+        lines.subsequent_indent = further
+        for at, line in enumerate(lines.wrap(text)):
+            yield f"{' ' * len(indent) if at else indent}{line}".replace("\0", " ")
 
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:

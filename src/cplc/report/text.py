@@ -28,13 +28,13 @@ from cplc.report.step_text import (
     shortened,
     step_text,
     stopped,
-    value_text,
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
 from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.printer import value_text
 from cplc.system.trace import Evidence, Move, Run
 
 Detail = Literal["verdicts", "failures", "everything"]
@@ -43,6 +43,8 @@ Detail = Literal["verdicts", "failures", "everything"]
 MAX_FINDINGS = 10
 MAX_ASIDES = 5
 MAX_DEPTH = 3
+MIN_FOLDED = 3
+"""Steps that do not matter are folded if there are at least so many."""
 
 
 def verdict_part(result: Result) -> Part:
@@ -151,7 +153,9 @@ def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collec
     if shown and result.evidence is not None and has_trace(result.evidence):
         yield ""
         named = result.evidence.formula if result.findings else result.question.formula
-        for line in _evidence(result.system, result.evidence, layout.indented(2), places, 0, named):
+        is_folded = detail != "everything"
+        lines = _evidence(result.system, result.evidence, layout.indented(2), places, 0, named, is_folded=is_folded)
+        for line in lines:
             yield f"  {line}" if line else ""
         if result.left_out:
             variables = counted(result.left_out, "variable")
@@ -265,13 +269,22 @@ def _excluded(excluded: ExcludedStates, layout: Layout, places: Places) -> Itera
 
 
 def _evidence(
-    system: System, evidence: Evidence, layout: Layout, places: Places, depth: int, named: Formula | None = None
+    system: System,
+    evidence: Evidence,
+    layout: Layout,
+    places: Places,
+    depth: int,
+    named: Formula | None = None,
+    *,
+    is_folded: bool = True,
 ) -> Iterator[str]:
-    """Yield the evidence, with its formula unless that has just been ``named``."""
+    """Yield the evidence, with its formula unless that has just been ``named``; steps that do not matter are folded."""
     narration = told(system, evidence)
     marks = narration.marks[1:] if evidence.formula == named else narration.marks
     if narration.run.moves or (depth == 0 and narration.strategy is None):
-        yield from run_lines(system, narration.run, marks, layout, places)
+        is_folded &= len(narration.run.moves) - (narration.settled or 0) >= MIN_FOLDED
+        settled = narration.settled if is_folded else None
+        yield from run_lines(system, narration.run, marks, layout, places, settled)
         yield from _lives(system, narration, layout)
     if narration.pair is not None:
         yield from _pair(system, narration.pair, layout, places, depth)
@@ -301,8 +314,12 @@ def run_lines(
     marks: Sequence[tuple[int, str]],
     style: Style | Layout,
     places: Places | None = None,
+    settled: int | None = None,
 ) -> Iterator[str]:
-    """Yield the numbered steps, what each changes, the loop, and the marks of states between them."""
+    """Yield the numbered steps, what each changes, the loop, and the marks of states between them.
+
+    Steps after the number ``settled`` do not matter, and are folded.
+    """
     layout = Layout.of(style)
     rows = _rows(system, run)
     table = _Table(rows, layout, places or Places())
@@ -318,6 +335,8 @@ def run_lines(
     if not rows:
         yield from between("already in the first state:")
     for number in range(len(rows) + 1):
+        if settled is not None and settled < number < len(rows):
+            continue
         for position, text in marks:
             if position == number:
                 yield from between(f"* {text}")
@@ -326,6 +345,9 @@ def run_lines(
             if resting is not None:
                 yield from between(resting)
                 return
+        if number == settled and number < len(rows):
+            yield from between(f"… {counted(len(rows) - number, 'step')} that {_do(len(rows) - number)} not matter")
+            continue
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
             label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
@@ -334,6 +356,10 @@ def run_lines(
         yield from between(f"{_repeating(run.loop + 1, len(rows))} forever")
     elif idle := stopped(system, run.states[-1]):
         yield from between(f"here all stop: {joined(idle, 'and')} can do nothing")
+
+
+def _do(number: int) -> str:
+    return "does" if number == 1 else "do"
 
 
 def _repeating(first: int, last: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
@@ -21,6 +21,9 @@ from cplc.system.trace import Evidence, Run
 __all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "told"]
 
 
+_END: Final = "nobody can act any more, however much time passes"
+
+
 @dataclass(frozen=True)
 class Narration:
     """One run, with marks at its ends and where a part of it begins."""
@@ -34,6 +37,8 @@ class Narration:
     """The evidence at the last state that compares it with another one."""
     strategy: Evidence | None = None
     """The strategy of a group from the last state."""
+    settled: int | None = None
+    """Number of steps after which the rest of the run does not matter any more, as far as that is known."""
 
 
 def narrate(system: System, evidence: Evidence) -> Narration:
@@ -63,6 +68,11 @@ def narrate(system: System, evidence: Evidence) -> Narration:
 def told(system: System, evidence: Evidence) -> Narration:
     """Return the narration for people: the loop of its run goes round once."""
     narration = narrate(system, evidence)
+    if (settled := _settled(evidence)) is not None:
+        at, claim = settled
+        first = tuple(mark for mark in narration.marks if mark[0] < at)
+        staying, end = (at, f"from here on {claim}, whatever anybody does"), (len(narration.run.moves), _END)
+        return replace(narration, settled=at, marks=(*first, staying, end))
     run = shortest_lasso(system, narration.run)
     if run is narration.run:
         return narration
@@ -74,6 +84,19 @@ def told(system: System, evidence: Evidence) -> Narration:
     marks = dict.fromkeys((folded(position), text) for position, text in narration.marks)
     asides = tuple((folded(position), part) for position, part in narration.asides)
     return replace(narration, run=run, marks=tuple(marks), asides=asides)
+
+
+def _settled(evidence: Evidence) -> tuple[int, str] | None:
+    """Return the number of steps after which a commitment that is left at an end cannot change any more, and its state.
+
+    The formula is that of `debt_checks`: from no state on which the condition stays forever can an end be reached.
+    """
+    match evidence.formula:
+        case f.OnPaths("A", f.Globally(f.Or((f.OnPaths("E", f.Finally(f.Not(f.Atom() as state))), ends)))):
+            is_end = isinstance(ends, f.OnPaths) and isinstance(ends.path, f.Globally)
+            return (len(evidence.run.moves), claim_text(state, True)) if is_end else None
+        case _:
+            return None
 
 
 def has_trace(evidence: Evidence) -> bool:

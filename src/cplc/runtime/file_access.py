@@ -160,7 +160,7 @@ def _is_met(place: Path, top: Path, is_skipped: Callable[[str], bool]) -> bool:
 
 _PACKAGE = Path(__file__).parents[1]
 _CHECKOUT = _PACKAGE.parents[1]
-_ELSEWHERE = {"rules": "docs/rules"}
+_ELSEWHERE = {"rules": "docs/rules", "checks": "docs/checks"}
 """Folders whose place in a checkout is not their own name."""
 
 

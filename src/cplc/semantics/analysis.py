@@ -46,11 +46,11 @@ class Analysis:
     """The declarations of the file and its imports, and their uses."""
     _instances: _Instances | None = field(default=None, repr=False, compare=False)
 
-    def resolve_formula(self, expr: ast.Expr) -> ResolvedFormula:
-        """Resolve a formula in the scope of the protocol."""
+    def resolve_formula(self, expr: ast.Expr, *, has_bounds: bool = False) -> ResolvedFormula:
+        """Resolve a formula in the scope of the protocol; with bounds that its question assumes, time passes."""
         if self._instances is None:
             return ResolvedFormula(None)
-        return self._instances.formula(expr)
+        return self._instances.formula(expr, has_bounds=has_bounds)
 
     def uniformity(self, parameter: str) -> UniformityCheck | None:
         """Return the uniformity check for the families whose size is this parameter; None without a model."""
@@ -109,7 +109,7 @@ class _Instances:
     library: Library
     templates: Mapping[resolved.Signature, resolved.Template]
 
-    def formula(self, expr: ast.Expr) -> ResolvedFormula:
+    def formula(self, expr: ast.Expr, *, has_bounds: bool) -> ResolvedFormula:
         problems = DiagnosticSink()
         signature = self.protocol_instance.template.signature
         expression_checker = ExpressionChecker(problems, self.library.reporting_to(problems).macro)
@@ -119,6 +119,7 @@ class _Instances:
             return ResolvedFormula(None, problems.sorted())
         table = replace(self.table, problems=problems, nodes=0, is_full=False)
         resolver = Resolver(table, self.protocol_instance, {})
+        resolver.has_ticks |= has_bounds
         term = resolver.term(tree)
         is_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
         return ResolvedFormula(

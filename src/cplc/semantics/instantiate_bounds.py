@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
+from cplc.diagnostics.core import Edit, Fix, Note
 from cplc.semantics import model, resolved
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, OtherDeclaration, PendingInstance
 from cplc.semantics.instantiate import may_coincide
@@ -40,6 +41,14 @@ def assumptions(
     return tuple(progress), tuple(model.Bound(tuple(messages), bound) for bound, messages in sorted(grouped.items()))
 
 
+def _without_bound(declaration: Span) -> Iterator[Fix]:
+    """Yield the fix that removes `within k`, or the declaration if it says nothing else."""
+    *_, bound = re.finditer(r"\bwithin\b", declaration.text)
+    rest = declaration.text[: bound.start()].rstrip()
+    start = declaration.start + len(rest) if rest.endswith("unordered") else declaration.start
+    yield Fix("Remove the delay", (Edit(Span(declaration.source, start, declaration.end), ""),))
+
+
 def _sent_by(role: str, senders: Mapping[str, str]) -> Iterator[str]:
     return (message for message, sender in senders.items() if sender == role)
 
@@ -55,14 +64,25 @@ class BoundInstantiator:
             if channel.is_unordered:
                 yield from self._ends(pending, channel)
 
-    def delays(self) -> dict[tuple[str, str], int]:
-        """Return the delays of channels; a declaration that names a channel counts before one for all."""
+    def delays(self, *, is_sync: bool) -> dict[tuple[str, str], int]:
+        """Return the delays of channels; a declaration that names a channel counts before one for all.
+
+        ``is_sync`` tells whether the protocol is declared so that messages take no time.
+        """
         delays: dict[tuple[str, str], int] = {}
         first: dict[tuple[bool, tuple[str, str]], Span] = {}
         for pending, channel in sorted(self._channels, key=lambda one: one[1].sender is not None):
             ticks = self._ticks(channel.within, pending, channel.span)
             if ticks is None:
                 continue
+            if is_sync and not pending.protocol_instance.path:
+                self._table.problems.report(
+                    rules.SYNC_DELAY,
+                    channel.span,
+                    "Messages take no time where channels are `sync`, so a delay has no meaning",
+                    Note("leave out `sync`, or this bound"),
+                    fixes=_without_bound(channel.span),
+                )
             for ends in self._ends(pending, channel):
                 key = channel.sender is not None, ends
                 if key in first and ticks != delays[ends]:

@@ -94,7 +94,7 @@ class ClauseInstantiator:
             facts=facts,
             commitments=commitments,
             unordered=frozenset(self._bounds.unordered()),
-            channel_delays=tuple(self._bounds.delays().items()),
+            channel_delays=tuple(self._bounds.delays(is_sync=node.sync and channels != "async").items()),
             fairness=tuple(self._fairness()),
             properties=properties,
             checks=tuple(self._checks()),
@@ -377,9 +377,10 @@ class ClauseInstantiator:
                 continue
             before = self._table.problems.errors
             node = pending.body.node
-            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-            formula, instances = resolver.universal(pending.body.formula)
             assuming, bounds = self._bounds.assumed(pending.body.assuming, pending)
+            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+            resolver.has_ticks |= bool(bounds)
+            formula, instances = resolver.universal(pending.body.formula)
             if self._table.problems.errors == before:
                 nothing = resolver.vacuity.vacuous_quantifiers(self._table.fact_vacuity)
                 constant = resolver.vacuity.constant_implications(self._table.fact_vacuity)

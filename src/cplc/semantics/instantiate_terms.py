@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule, suggestion
@@ -38,6 +39,14 @@ Watch = Callable[[Term, Span], None]
 """A callback for every atom of a term and its place."""
 
 
+TIME_PASSES: Final = (
+    "time passes if a commitment has a deadline (`within` or `expires`), a channel a bound (`channel within k`), "
+    "a guard asks for an age (`age(c) < k`), a content counts ticks, "
+    "or the question assumes a bound (`assuming R within k`)"
+)
+"""The ways by which a question gets ticks."""
+
+
 class Resolver:
     """Instantiates the trees of one instance of a declaration. Errors are reported and become ``false``."""
 
@@ -49,6 +58,8 @@ class Resolver:
         self._values = dict(values)
         self._watch = watch
         self.vacuity = VacuityRecorder()
+        self.has_ticks = table.has_ticks
+        """True if time passes, for which a bound that the question assumes is enough."""
 
     # --- numbers and roles ----------------------------------------------------------------------
 
@@ -343,9 +354,9 @@ class Resolver:
         if tree.bound is None:
             return None, False, 0
         unit = "ticks" if tree.in_ticks else "steps"
-        if tree.in_ticks and not self._table.has_ticks:
-            hint = Note(f"give a commitment a deadline (`within` or `expires`), or count steps: `{tree.op}<=k`")
-            message = "A bound in ticks needs time to pass, and nothing in this protocol has a deadline"
+        if tree.in_ticks and not self.has_ticks:
+            hint = Note(f"{TIME_PASSES}; or count steps: `{tree.op}<=k`")
+            message = "A bound in ticks needs time to pass, and nothing counts ticks here"
             self._table.problems.report(rules.NO_TICKS, tree.span, message, hint, *self._where())
             return None, False, 0
         low, bound = (0 if limit is None else self.number(limit) for limit in (tree.low, tree.bound))
@@ -515,10 +526,9 @@ class Resolver:
         if tree.verb == "idle" and subject is None:
             return t.Does("idle", "")
         if subject is None:
-            if not self._table.has_ticks:
-                ticks = Note("a protocol has ticks if a commitment has a deadline: `within` or `expires`")
-                message = "`does(tick)` is always false: no commitment has a deadline"
-                self._table.problems.report(rules.NEVER_DONE, tree.span, message, ticks)
+            if not self.has_ticks:
+                message = "`does(tick)` is always false: nothing counts ticks here"
+                self._table.problems.report(rules.NEVER_DONE, tree.span, message, Note(TIME_PASSES))
             return t.Does("tick", "")
         if not isinstance(subject, resolved.Instance):
             agent = self.role(subject)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final, get_args
 
 from cplc.diagnostics import rules
@@ -401,7 +402,26 @@ class TemplateBuilder:
         if self._problems.errors == before:
             yield resolved.Property(node, assuming, formula)
 
-    def _assumed(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
+    def _assumed(self, nodes: Sequence[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
+        assumptions = tuple(self._resolved_assumptions(nodes, scope))
+        for before, one in pairwise(assumptions):
+            is_message = isinstance(before.subject, resolved.Instance | resolved.EveryInstance)
+            if before.within is None and one.within is not None and not is_message:
+                self._report_bound_of_last(before.span, one.span)
+        yield from assumptions
+
+    def _report_bound_of_last(self, first: Span, last: Span) -> None:
+        """Warn of `assuming A, B within 1`: bounds of messages are about those before them too, and this one is not."""
+        within = last.text[last.text.rindex("within") :]
+        both, swapped = f"{first.text} {within}, {last.text}", f"{last.text}, {first.text}"
+        self._problems.report(
+            rules.BOUND_OF_LAST,
+            Span(first.source, first.start, last.end),
+            f"`{within}` is about `{last.text.removesuffix(within).strip()}` alone, not about `{first.text}`",
+            suggestion(f"write `{both}` for both, or `{swapped}`", both, swapped),
+        )
+
+    def _resolved_assumptions(self, nodes: Sequence[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
         for assumed in nodes:
             within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
             if assumed.subject.span.text == "all":
