@@ -84,7 +84,8 @@ def replay_logs(
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
     from cplc.monitoring.monitor import Monitor
 
-    monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
+    length = None if tick is None else timedelta(seconds=tick)
+    monitor = Monitor(compilation, tick=length, zone=mapping.zone)
     observed = Observed(monitor, ObservedChoices(monitor.tracker))
     monitor.watching = observed.choices.watch
     contents: list[LogContent] = []

@@ -203,7 +203,14 @@ def _prepare_monitor(
         if any(problem.is_error for problem in problems):
             return None, diagnostics
     try:
-        monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
+        monitor = Monitor(
+            compilation,
+            tick=wish.tick,
+            skew=wish.skew,
+            deliveries=wish.deliveries,
+            most=wish.most,
+            zone=mapping.zone,
+        )
     except Invalid as problem:
         raise click.UsageError(str(problem)) from None
     if wish.until is not None and monitor.tick is None:

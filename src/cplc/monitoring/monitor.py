@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -15,6 +15,7 @@ from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
 from cplc.monitoring.case_state import Case, MonitorTotals, ReorderBuffer
 from cplc.monitoring.deadline_clock import Clock, clock_for
+from cplc.monitoring.deadline_fields import BadDeadline, DeadlineFields
 from cplc.monitoring.event_matching import EventResolver, ResolvedEvent, UnresolvedEvent
 from cplc.monitoring.findings import Finding
 from cplc.monitoring.lifecycle_log import LifecycleLog
@@ -55,6 +56,7 @@ class Monitor:
     ``skew`` is the tolerated clock skew: events of a case are held back that long and reordered. ``deliveries`` says
     whether receipts are events of the log (``logged``) or unobservable (``inferred``); ``auto`` infers them until the
     first receipt is fed. ``most`` is the maximum number of candidate states per case; a case with more is given up.
+    ``zone`` is that of dates without one in fields with deadlines.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Monitor:
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
+        zone: tzinfo = UTC,
     ) -> None:
         if not protocol.ok:
             errors = [one.concise() for one in protocol.diagnostics if one.is_error]
@@ -85,6 +88,7 @@ class Monitor:
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
+        self._deadline_fields = DeadlineFields(self._model, 0 if tick is None else _nanoseconds(tick), zone)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries
         self._inferring = deliveries != "logged" and not self._model.sync
@@ -266,6 +270,10 @@ class Monitor:
         """Check an event against its case, and apply it if it is allowed."""
         is_receipt = event.kind == "received"
         inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
+        try:
+            event = self._deadline_fields.in_ticks(event)
+        except BadDeadline as problem:
+            return [self._rejection(event, f.BadPayload, event.message, (str(problem),), ())]
         resolved = self._resolver.resolve(event)
         name = event.case
         open_case = self._cases.get(name)
