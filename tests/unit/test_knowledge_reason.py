@@ -47,7 +47,7 @@ def _results(channels: str) -> dict[str, Result]:
 
 @pytest.mark.parametrize("channels", ["sync", ""])
 def test_reason_implies_the_knowledge(channels: str) -> None:
-    """The observation is made where the knowledge is claimed, and the content holds wherever it is made."""
+    """The observation is made where the knowledge is claimed, and the content holds where it is made."""
     compilation = CplCompilation(Source("p.cpl", _TEXT % channels))
     explained = 0
     for bound in compilation.questions():
@@ -58,10 +58,10 @@ def test_reason_implies_the_knowledge(channels: str) -> None:
         explained += 1
         assert result.answer == "holds"
         made = Atom(equal(Read(reason.variable.name), Const(reason.value)), "it is made", in_words=True)
-        implied = OnPaths("A", Always(Implies(made, reason.known.operand)))
+        implied = OnPaths("A", Always(Implies(made, reason.claim.operand)))
         assert Verifier(result.system).decide(replace(bound.question, formula=implied, findings=())) == "holds"
-        assert reason.variable.name in result.system.agent[reason.known.agents[0]].local
-        assert reason.known in [one for one in subformulas(bound.question.formula) if isinstance(one, Knows)]
+        assert reason.variable.name in result.system.agent[reason.claim.agents[0]].local
+        assert reason.claim in [one for one in subformulas(bound.question.formula) if isinstance(one, Knows)]
     assert explained >= 3
 
 

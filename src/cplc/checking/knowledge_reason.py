@@ -30,16 +30,16 @@ def knowledge_reason(engine: Engine[S], formula: Formula, assuming: frozenset[st
     claim = _claim(formula)
     if claim is None:
         return None
-    context, known = claim
+    context, knowledge = claim
     here = engine.initial if context is None else engine.satisfying(context, assuming)
     if engine.is_empty(here):
         return None
-    wrong = engine.difference(engine.reachable, engine.satisfying(known.operand, assuming))
+    wrong = engine.difference(engine.reachable, engine.satisfying(knowledge.operand, assuming))
     system = engine.system
-    for variable, value in _observations(system, known.agents[0]):
+    for variable, value in _observations(system, knowledge.agents[0]):
         made = engine.where(equal(Read(variable.name), Const(value)))
         if engine.is_empty(engine.difference(here, made)) and engine.is_empty(engine.intersection(made, wrong)):
-            return KnowledgeReason(known, variable, value, _chain(system, variable, known.operand))
+            return KnowledgeReason(knowledge, variable, value, _chain(system, variable, knowledge.operand))
     return None
 
 
@@ -55,8 +55,8 @@ def _claim(formula: Formula) -> tuple[Formula | None, f.Knows] | None:
             pass
     operands = body.operands if isinstance(body, f.And) else (body,)
     single = (one for one in operands if isinstance(one, f.Knows) and one.mode == "each" and len(one.agents) == 1)
-    known = next(single, None)
-    return None if known is None else (context, known)
+    knowledge = next(single, None)
+    return None if knowledge is None else (context, knowledge)
 
 
 def _observations(system: System, agent: str) -> Iterator[tuple[Variable, Value]]:
@@ -76,14 +76,14 @@ def _chain(system: System, variable: Variable, content: Formula) -> tuple[str, .
         if commitment.name in aims:
             aims |= {system.variable[name].about for name in reads(commitment.consequent) if name in system.variable}
     paths: deque[tuple[str, ...]] = deque([(variable.about,)] if variable.kind == "copy" else [])
-    seen = {variable.about}
+    reached = {variable.about}
     while paths:
         path = paths.popleft()
         if path[-1] in aims:
             return path if len(path) > 1 else ()
         for name in _required(system, path[-1]) if len(path) < _MAX_CHAIN else ():
-            if name not in seen:
-                seen.add(name)
+            if name not in reached:
+                reached.add(name)
                 paths.append((*path, name))
     return ()
 

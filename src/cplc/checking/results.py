@@ -199,7 +199,7 @@ class PointOfNoReturn:
 class KnowledgeReason:
     """The observation by which an agent knows a content, and the messages that lead from the one to the other."""
 
-    known: Knows
+    claim: Knows
     variable: Variable
     value: Value
     chain: tuple[str, ...]

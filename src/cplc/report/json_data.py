@@ -96,7 +96,7 @@ def _coverage(sizes: SizeCoverage) -> Data:
 
 def _knowledge(system: System, reason: KnowledgeReason) -> Data:
     return {
-        "agent": reason.known.agents[0],
+        "agent": reason.claim.agents[0],
         "variable": reason.variable.name,
         "value": reason.value,
         "chain": list(reason.chain),

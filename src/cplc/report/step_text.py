@@ -138,12 +138,12 @@ def variable_text(system: System, variable: Variable) -> str:
 
 def knowledge_text(system: System, reason: KnowledgeReason) -> str:
     """Return by which observation an agent knows something, and the messages that it follows from."""
-    observed, known = variable_text(system, reason.variable), quoted(reason.known.operand)
+    name, content = variable_text(system, reason.variable), quoted(reason.claim.operand)
     if isinstance(reason.value, bool):
-        seen = observed if reason.value else f"not {observed}"
+        observation = name if reason.value else f"not {name}"
     else:
-        seen = f"{observed} = {value_text(reason.value)}"
-    text = f"{reason.known.agents[0]} knows it by `{seen}`: {known} holds in every reachable state with it"
+        observation = f"{name} = {value_text(reason.value)}"
+    text = f"{reason.claim.agents[0]} knows it by `{observation}`: {content} holds in every reachable state with it"
     if len(reason.chain) > 1:
         first, second, *more = reason.chain
         links = ", ".join(f"`{later}` after `{earlier}`" for later, earlier in zip([second, *more], more, strict=False))
