@@ -16,6 +16,7 @@ from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
+from cplc.system.printer import value_text
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
@@ -26,10 +27,6 @@ _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
-
-
-def value_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def place(span: Span | None) -> str:

@@ -28,13 +28,13 @@ from cplc.report.step_text import (
     shortened,
     step_text,
     stopped,
-    value_text,
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
 from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.printer import value_text
 from cplc.system.trace import Evidence, Move, Run
 
 Detail = Literal["verdicts", "failures", "everything"]
