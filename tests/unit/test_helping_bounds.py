@@ -104,8 +104,8 @@ def test_bound_that_equals_the_deadline_is_too_late() -> None:
     text = _SALE.replace("  channel within 1", "  channel within 0").replace("asked:", "asked assuming goods within 4:")
     compilation = compiled(text)
     (result,) = compilation.verify(compilation.questions(["asked"]))
-    told = "A deadline of 4 ticks runs out with the last one, so within 4 ticks is too late for `goods`."
-    assert told in list(closing_sentences(result))
+    sentence = "A deadline of 4 ticks runs out with the last one, so within 4 ticks is too late for `goods`."
+    assert sentence in list(closing_sentences(result))
 
 
 def test_timelock_asks_for_a_bound_of_one() -> None:

@@ -18,7 +18,7 @@ MAX_MESSAGES: Final = 12
 
 
 def forced_note(model: CheckedModel, assuming: Collection[str], bounds: Mapping[str, int]) -> str | None:
-    """Return the note that names these messages, and offers to assume the others; None if there are none.
+    """Return the note that names these messages, and offers to assume the remaining; None if there are none.
 
     ``bounds`` has the bound of each bounded message.
     """
@@ -29,13 +29,13 @@ def forced_note(model: CheckedModel, assuming: Collection[str], bounds: Mapping[
     families = dict.fromkeys(_family(name) for name in forced)
     effects = {_family(name): text for name, text in forced.items()}
     texts = [f"`{family}`, which {effects[family]}" for family in families]
-    others = dict.fromkeys(_family(one.name) for one in assumed if _family(one.name) not in families)
+    remaining = dict.fromkeys(_family(one.name) for one in assumed if _family(one.name) not in families)
     limits = {bounds.get(one.name) for one in assumed if one.name not in forced}
     offer = ""
-    if 0 < len(others) <= MAX_MESSAGES and len(limits) == 1:
+    if 0 < len(remaining) <= MAX_MESSAGES and len(limits) == 1:
         ticks = limits.pop()
         within = "" if ticks is None else f" within {ticks}"
-        offer = f"; `assuming {', '.join(others)}{within}` leaves {'it' if len(families) == 1 else 'them'} out"
+        offer = f"; `assuming {', '.join(remaining)}{within}` leaves {'it' if len(families) == 1 else 'them'} out"
     return f"what is assumed forces {'; and '.join(texts)}{offer}"
 
 
