@@ -66,6 +66,8 @@ class Question:
     """Formulas that find the cause of a failure, decided only where an operand fails."""
     listings: tuple[tuple[Formula, str], ...] = field(default=(), repr=False)
     """Formulas that may fail without refuting the question, and the note for each that fails."""
+    assumption_notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Notes on what the question assumes."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
     written: str = field(default="", compare=False)

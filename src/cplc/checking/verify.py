@@ -98,7 +98,7 @@ class Verifier:
         system = question.system or self.system
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=answering.notes())
+            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -182,7 +182,11 @@ class _ResultBuilder:
             return None
         from cplc.checking.timelocks import timelock_remark
 
-        return timelock_remark(self.timelocks, self.assuming)
+        remark = timelock_remark(self.timelocks, self.assuming)
+        at_once = ", ".join(f"{name} within 1" for name, ticks in self.question.bounds if not ticks)
+        if remark is None or not at_once:
+            return remark
+        return replace(remark, message=f"{remark.message}; use `{at_once}`")
 
     def _rests_on_fair_run(self, answer: Answer) -> bool:
         from cplc.checking.timelocks import rests_on_fair_run
