@@ -21,6 +21,7 @@ from cplc.report.step_text import (
     folded,
     initial_values,
     joined,
+    knowledge_text,
     life_lines,
     life_of,
     place,
@@ -233,6 +234,8 @@ def _about(result: Result) -> Iterator[str]:
         yield f"fails for {result.instance}"
     if result.reason:
         yield result.reason
+    if result.knowledge is not None:
+        yield knowledge_text(result.system, result.knowledge)
     for finding in result.findings[:MAX_FINDINGS]:
         yield f"- {finding}"
     if len(result.findings) > MAX_FINDINGS:
