@@ -49,7 +49,7 @@ def _claim(formula: Formula) -> tuple[Formula | None, f.Knows] | None:
     body: Formula = formula if always is None else always
     context: Formula | None = None if always is None else f.VALID
     if isinstance(body, f.Implies):
-        body, context = body.right, body.left
+        context, body = body.left, body.right
     operands = body.operands if isinstance(body, f.And) else (body,)
     single = (one for one in operands if isinstance(one, f.Knows) and one.mode == "each" and len(one.agents) == 1)
     knowledge = next(single, None)
