@@ -79,6 +79,19 @@ def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     assert len(subjects) == 9
 
 
+def test_measured_verdicts_have_states_time_and_memory(apart: WorkerProcess) -> None:
+    item = _item("netbill.cpl", SweepOptions(measure=True), customers="2")
+    rows = _rows(apart, item, TaskLimits())
+    assert len(rows) == 9
+    for row in rows:
+        figures = dict(row.figures)
+        assert figures["states"] == "441"
+        assert isinstance(figures["seconds"], float)
+        assert isinstance(figures["megabytes"], float)
+        assert figures["megabytes"] > 10
+        assert row.expected
+
+
 def test_invalid_item_is_an_error_row(apart: WorkerProcess) -> None:
     (row,) = _rows(apart, _item("netbill.cpl", SweepOptions(), customers="900"), TaskLimits())
     assert row.answer == "error"

@@ -27,7 +27,7 @@ from cplc.checking.realizability import (
 from cplc.checking.remarks import Remarks
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
-from cplc.checking.results import Answer, Question, Refinement, Remark, Responsibility, Result
+from cplc.checking.results import Answer, KnowledgeReason, Question, Refinement, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
@@ -36,6 +36,7 @@ from cplc.logic.formulas import (
     Enforces,
     Formula,
     Globally,
+    Knows,
     Not,
     OnPaths,
     Taken,
@@ -97,7 +98,7 @@ class Verifier:
         system = question.system or self.system
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=answering.notes())
+            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -181,7 +182,11 @@ class _ResultBuilder:
             return None
         from cplc.checking.timelocks import timelock_remark
 
-        return timelock_remark(self.timelocks, self.assuming)
+        remark = timelock_remark(self.timelocks, self.assuming)
+        at_once = ", ".join(f"{name} within 1" for name, ticks in self.question.bounds if not ticks)
+        if remark is None or not at_once:
+            return remark
+        return replace(remark, message=f"{remark.message}; use `{at_once}`")
 
     def _rests_on_fair_run(self, answer: Answer) -> bool:
         from cplc.checking.timelocks import rests_on_fair_run
@@ -386,9 +391,21 @@ class _ResultBuilder:
         return replace(
             self._bare_result(answer, decider),
             evidence=evidence,
+            knowledge=None if vacuous else self._knowledge_reason(first, decider.engine),
             remarks=remarks + left_out,
             reason=problem or undecided,
         )
+
+    def _knowledge_reason(self, formula: Formula, engine: AnyEngine) -> KnowledgeReason | None:
+        """Return the reason for the knowledge that a valid formula claims, if an engine with all states decided it."""
+        if not isinstance(engine, Engine) or not any(isinstance(one, Knows) for one in subformulas(formula)):
+            return None
+        from cplc.checking.knowledge_reason import knowledge_reason
+
+        try:
+            return knowledge_reason(engine, formula, self.assuming)
+        except ResourceExhausted:
+            return None
 
     def _bare_result(self, answer: Answer, decider: Decider | None) -> Result:
         whole = self.selector.system

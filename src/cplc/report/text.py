@@ -21,6 +21,7 @@ from cplc.report.step_text import (
     folded,
     initial_values,
     joined,
+    knowledge_text,
     life_lines,
     life_of,
     place,
@@ -28,13 +29,13 @@ from cplc.report.step_text import (
     shortened,
     step_text,
     stopped,
-    value_text,
     variable_text,
 )
 from cplc.report.strategy_text import strategy_lines
 from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.printer import value_text
 from cplc.system.trace import Evidence, Move, Run
 
 Detail = Literal["verdicts", "failures", "everything"]
@@ -233,6 +234,8 @@ def _about(result: Result) -> Iterator[str]:
         yield f"fails for {result.instance}"
     if result.reason:
         yield result.reason
+    if result.knowledge is not None:
+        yield knowledge_text(result.system, result.knowledge)
     for finding in result.findings[:MAX_FINDINGS]:
         yield f"- {finding}"
     if len(result.findings) > MAX_FINDINGS:
