@@ -256,6 +256,19 @@ def test_options_of_one_file_are_refused(arguments: list[str], tmp_path: Path, o
     assert f"{arguments[0]} requires one file" in err
 
 
+def test_file_that_ends_with_a_message_is_in_every_document(tmp_path: Path, output: Output) -> None:
+    (tmp_path / "m.ispl").write_text((_ROOT / "examples" / "train_gate.ispl").read_text(encoding="utf-8"))
+    _write(tmp_path, a=_GOOD.format(name="Good"))
+    options = ("verify", "a.cpl", "m.ispl", "--channels", "sync", "--workers", "1", "--format")
+    code, out, _ = output(*options, "json")
+    assert code == 2
+    first, second = json.loads(out)["files"]
+    assert (first["exit"], second["exit"]) == (0, 2)
+    assert "a model in ISPL has no parameters" in second["error"]
+    cases = ElementTree.fromstring(output(*options, "junit")[1]).findall("testsuite/testcase/error")
+    assert ["a model in ISPL has no parameters" in (case.get("message") or "") for case in cases] == [True]
+
+
 # --- the cache
 
 

@@ -167,7 +167,7 @@ class ProjectRun:
         if output.is_terminal():
             os.environ.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
         tasks = ((number, Task(outputs, (request,))) for number, request in missing if self._is_wanted(number))
-        most = TaskLimits(None if seconds is None else seconds + _GRACE_SECONDS)
+        most = TaskLimits(seconds, grace=_GRACE_SECONDS)
         return run_tasks(tasks, self.workers, most, prepare=PREPARE, waiting=progress.show, is_wanted=self._is_wanted)
 
     def _is_wanted(self, number: int) -> bool:
@@ -176,9 +176,17 @@ class ProjectRun:
     def _report(self, request: FileRequest, result: TaskResult) -> FileReport:
         for one in result.outputs:
             if isinstance(one, FileReport):
-                return one
+                return self._with_document(request, one)
         reason = result.reason
         return self._missing(request, reason, Exit.WRONG if result.is_bug else Exit.UNKNOWN)
+
+    def _with_document(self, request: FileRequest, report: FileReport) -> FileReport:
+        """Return the report; one that ended with a message has no document, and gets one with the message."""
+        is_missing = report.document is None and not report.nothing and self.form not in ("text", "concise")
+        if not is_missing:
+            return report
+        reason = " ".join("".join(text for text, is_error in report.chunks if is_error).split())
+        return replace(self._missing(request, reason or "there is no result", report.exit), chunks=report.chunks)
 
     def _missing(self, request: FileRequest, reason: str, code: Exit) -> FileReport:
         """Return the report on a file without a result, for this reason."""
