@@ -49,10 +49,12 @@ MIN_FOLDED = 3
 
 
 def verdict_part(result: Result) -> Part:
-    """Return the style of a result: good, bad or a warning."""
+    """Return the style of a result: good, bad or a warning; a failure that the file expects is none of them."""
     if result.answer in {"unknown", "vacuous"} or (result.question.advisory and not result.as_expected):
         return "warning"
-    return "good" if result.as_expected else "bad"
+    if result.as_expected:
+        return "strong" if result.answer == "fails" else "good"
+    return "bad"
 
 
 def result_text(
