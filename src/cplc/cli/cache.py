@@ -34,7 +34,7 @@ def command(action: Literal["stats", "path", "clear"]) -> Exit:
     store = EntryStore(place)
     if action == "stats" and store.secret is None:
         output.write(
-            f"results are not cached: no key to authenticate them; {VARIABLE} needs {MIN_SECRET_CHARACTERS} characters, "
+            f"results are not cached: no key authenticates them; {VARIABLE} needs {MIN_SECRET_CHARACTERS} characters, "
             f"or `{key_path()}` must be writable\n",
             err=True,
         )
