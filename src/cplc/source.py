@@ -67,3 +67,10 @@ class Span:
     def __str__(self) -> str:
         line, column = self.position
         return f"{self.source.name}:{line}:{column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spanned:
+    """Part of a source: its span does not affect comparisons."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)

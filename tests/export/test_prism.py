@@ -63,7 +63,7 @@ def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
     exported = compilation.export("prism", questions)
     states, verdicts = _storm_verdicts(exported, tmp_path)
     if "toggle bit" not in exported.text:
-        assert states == count_reachable(questions[0].system)
+        assert states == count_reachable(compilation.to_be_exported(questions).system)
     results = compilation.verify([one for one in questions if one.question.name in exported.written])
     expected = {result.question.name: result.answer != "fails" for result in results}
     names = unique_identifiers(exported.written, LABELS)

@@ -10,7 +10,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from tests.support.generators.logic_formulas import logic_formulas, quantified
 from tests.support.generators.reducible_systems import ticking_parts
-from tests.support.generators.systems import roles
+from tests.support.generators.systems import comparisons_over, roles
 from tests.support.generators.timed_protocols import TimedSample, divided_protocols
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.oracles.model_checker import Frozen, Naive
@@ -24,10 +24,11 @@ from cplc.compilation import CplCompilation, EngineName
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.reductions.component_slicing import RunLifting
-from cplc.reductions.components import Decomposition
 from cplc.reductions.timed_components import TimedComponents
 from cplc.system.interpreter import Interpreter
-from cplc.system.model import System
+from cplc.system.model import System, Variable
+
+ENGINES: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly", "reduced")
 
 # --- the theorem
 
@@ -224,7 +225,7 @@ LOCKED = """protocol Locked(n: 1..2 = 1) sync {{
 """
 
 
-@pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly", "reduced"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("formula", "free", "locked"),
     [
@@ -245,7 +246,33 @@ def test_timelock_of_another_component_leaves_universal_verdicts_open(
         assert is_timelock(result) == (other == 0)
 
 
-# --- what would go wrong
+# --- formulas about several components
+
+
+@st.composite
+def _lasting(draw: st.DrawFn) -> tuple[TimedComponents, Formula, frozenset[str]]:
+    """Draw invariants one of which is about each of two components, mostly with violations that last."""
+    one, whole = draw(ticking_parts())
+    second_part = [variable for variable in whole.variables if variable.name not in one.variable]
+
+    def claim(variables: list[Variable]) -> Formula:
+        atom = f.Atom(draw(comparisons_over(variables)), "p")
+        return draw(st.sampled_from([f.OnPaths("A", f.Finally(atom))] * 3 + [f.Not(atom)]))
+
+    operands = (claim(list(one.variables)), claim(second_part))
+    return TimedComponents(whole), f.OnPaths("A", f.Globally(f.Or(operands))), draw(roles(whole))
+
+
+@examples(40)
+@given(_lasting())
+def test_violations_that_last_are_decided_component_by_component(
+    question: tuple[TimedComponents, Formula, frozenset[str]],
+) -> None:
+    timed, formula, assuming = question
+    naive = Naive(timed.system)
+    selector = EngineSelector(timed.system, "symbolic", auto=False)
+    event(f"{len(selector.alternatives(formula))} alternatives")
+    assert selector.is_valid(formula, assuming) == (naive.initial <= naive.satisfying(formula, assuming))
 
 
 def test_goals_of_several_components_are_decided_on_their_product() -> None:
@@ -254,6 +281,22 @@ def test_goals_of_several_components_are_decided_on_their_product() -> None:
     (question,) = compilation.questions(["later"])
     assert question.question.system is not None
     selector = EngineSelector(question.question.system, "symbolic", auto=False)
-    assert not selector.is_valid(question.question.formula, question.question.assuming)
-    goals = Decomposition(selector.timed_components).separate_goals(question.question.formula)
-    assert [selector.is_valid(goal, question.question.assuming) for goal in goals] == [True, True]
+    assuming = question.question.assuming
+    assert not selector.is_valid(question.question.formula, assuming)
+    goal = f.possibility(question.question.formula)
+    assert isinstance(goal, f.And)
+    assert [selector.is_valid(f.OnPaths("E", f.Finally(one)), assuming) for one in goal.operands] == [True, True]
+
+
+@pytest.mark.parametrize(("deadline", "answer"), [("within 4", "holds"), ("", "fails")])
+def test_ends_of_customers_are_looked_for_apart(deadline: str, answer: str) -> None:
+    """Each customer is at an end by itself, where time alone still closes what has a deadline."""
+    text = SHOPS.format(deadline=4, bound=1, delay=1, rounds="unless order").replace("1..9 = 3", "1..9 = 2")
+    compilation = compiled(text.replace("check none", "check deadlock_free").replace("within 4", deadline))
+    (question,) = compilation.questions(["deadlock_free"])
+    selector = EngineSelector(question.question.system or question.system, "symbolic", auto=False)
+    parts = selector.parts(question.question.formula)
+    assert [len(selector.alternatives(part.formula)) for part in parts] == [2, 2]
+    for engine in ENGINES:
+        (result,) = compilation.verify([question], engine)
+        assert result.answer == answer, engine

@@ -40,7 +40,7 @@ def _table(*answered: JobResult) -> ResultTable:
     return ResultTable(tuple(line for one in answered for line in lines(one, f"key{one.number}")))
 
 
-@pytest.mark.parametrize("ending", TABLE_FORMATS)
+@pytest.mark.parametrize("ending", [one for one in TABLE_FORMATS if one != ".tex"])
 def test_rows_come_back_as_they_were(ending: str, tmp_path: Path) -> None:
     if ending == ".parquet":
         pytest.importorskip("pyarrow")
@@ -126,3 +126,25 @@ def test_no_rows_make_a_table_too(form: TableFormat) -> None:
     if form == "parquet":
         pytest.importorskip("pyarrow")
     assert written(ResultTable(()), form)
+
+
+def test_latex_table_has_the_columns_that_vary(tmp_path: Path) -> None:
+    figures: tuple[tuple[str, Cell], ...] = (("states", "1" * 7), ("engine", "symbolic"), ("seconds", 0.25))
+    rows = (ResultRow("safe_50%", "holds", figures, "", True), ResultRow("a & b", "fails", figures, "", True))
+    text = written(_table(_answered(0, *rows, point=(("n_max", "12"),))), "tex").decode()
+    lines_of_table = text.splitlines()
+    assert lines_of_table[:3] == ["% needs \\usepackage{booktabs}", "% file: shop.cpl", "% n_max: 12"]
+    start = lines_of_table.index("\\begin{tabular}{llrr}")
+    assert lines_of_table[start + 1 :] == [
+        "\\toprule",
+        "property & verdict & states & time (s) \\\\",
+        "\\midrule",
+        "safe\\_50\\% & holds & 1\\,111\\,111 & 0.25 \\\\",
+        "a \\& b & fails & 1\\,111\\,111 & 0.25 \\\\",
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    path = tmp_path / "table.tex"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TableError, match="LaTeX has the columns of a printed table only"):
+        rows_by_key(path)

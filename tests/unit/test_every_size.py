@@ -68,6 +68,47 @@ def test_cutoff_if_members_share_nothing() -> None:
     )
 
 
+_IN_TIME = """
+protocol Shop(customers: 1..64 = 2) {{
+  role Shop {shop}
+  role Cus[customers]
+  channel within {delay}
+  for c in Cus {{
+    commitment goods = C(Shop, c, pay, ship)  within 4
+    c -> Shop : order
+    Shop -> c : offer  after order   means create goods{sets}
+    c -> Shop : pay    after offer
+    Shop -> c : ship   after pay
+    Shop -> c : ping   after pay     resets ping
+  }}
+  property kept assuming {assumed}: {formula}
+}}
+"""
+_KEPT = "forall c in Cus: AG !violated(goods[c])"
+_MET = "forall b in Cus: forall c in Cus: AG (pay[b] & pay[c] -> AF<=4 ticks (ship[b] & ship[c]))"
+
+
+@pytest.mark.parametrize(
+    ("assumed", "formula", "shop", "sets", "answer"),
+    [
+        ("all within 1", _KEPT, "", "", "holds"),
+        ("ship within 1", _KEPT, "", "", "holds"),
+        ("all within 1", _MET, "", "", "holds"),
+        ("all within 0", _KEPT, "", "", "unknown"),  # `ping` is sent again and again in no time
+        ("all within 1", _KEPT, "{ var sold: 0..1 = 0 }", "  set Shop.sold := 1", "unknown"),
+    ],
+)
+def test_cutoff_if_ticks_alone_connect_members_without_timelocks(
+    assumed: str, formula: str, shop: str, sets: str, answer: str
+) -> None:
+    delay = 0 if assumed == "all within 0" else 1
+    compilation = compile(_IN_TIME.format(assumed=assumed, formula=formula, shop=shop, sets=sets, delay=delay))
+    assert compilation.ok, compilation.diagnostics
+    result = _result(compilation, 60_000)
+    assert result.answer == answer, _text(result)
+    assert ("none of them can stop the clock for good" in _text(result)) == (answer == "holds")
+
+
 def test_invariant_of_pairs() -> None:
     property_text = "  property p: forall b in Cus: forall c in Cus: AG (pay[b] & pay[c] -> EF (ship[b] & ship[c]))"
     assert _only(_shop(property_text))[0] == "holds"

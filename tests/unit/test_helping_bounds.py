@@ -61,3 +61,63 @@ def test_property_without_deadline_has_none() -> None:
 
 def test_existential_property_has_none() -> None:
     assert _helping(_SALE.replace("AG !violated(sale)", "EF (violated(sale) & !pay)")) is None
+
+
+_FORCED = """protocol Forced {
+  role A
+  role B
+  commitment work = C(A, B, true, done)   within 2
+  A -> B : start  means create work
+  A -> B : done        after start
+  A -> B : sorry       after start   if open(work)   means withdraw work
+  B -> A : never_mind  after start   if open(work)   means release work
+  A -> B : refuse      after start   if open(work)   means violate work
+  choice done | refuse
+  property asked assuming ASSUMED: AG !violated(work)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("assumed", "note"),
+    [
+        (
+            "A",
+            "what is assumed forces `sorry`, which withdraws `work`; `assuming start, done, refuse` leaves it out",
+        ),
+        (
+            "all within 1",
+            "what is assumed forces `sorry`, which withdraws `work`; and `never_mind`, which releases `work`; "
+            "`assuming start, done, refuse within 1` leaves them out",
+        ),
+        ("B", "what is assumed forces `never_mind`, which releases `work`"),
+        ("start, done within 1", None),
+    ],
+)
+def test_forced_messages_that_give_up_are_named(assumed: str, note: str | None) -> None:
+    compilation = compiled(_FORCED.replace("ASSUMED", assumed))
+    (result,) = compilation.verify(compilation.questions(["asked"]))
+    assert result.notes == (() if note is None else (note,))
+
+
+def test_bound_that_equals_the_deadline_is_too_late() -> None:
+    text = _SALE.replace("  channel within 1", "  channel within 0").replace("asked:", "asked assuming goods within 4:")
+    compilation = compiled(text)
+    (result,) = compilation.verify(compilation.questions(["asked"]))
+    sentence = "A deadline of 4 ticks runs out with the last one, so within 4 ticks is too late for `goods`."
+    assert sentence in list(closing_sentences(result))
+
+
+def test_timelock_asks_for_a_bound_of_one() -> None:
+    text = """protocol Rounds sync {
+  role A
+  role B
+  A -> B : go
+  B -> A : stop  after go  restart
+  property asked assuming A within 0, B within 0: AG (go -> AF stop)
+}
+"""
+    compilation = compiled(text)
+    (result,) = compilation.verify(compilation.questions(["asked"]))
+    assert result.answer == "unknown"
+    assert any("use `A within 1, B within 1`" in remark.message for remark in result.remarks)

@@ -26,7 +26,7 @@ from cplc.checking.results import Refinement
 from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
-from cplc.reductions.components import IndependentComponents
+from cplc.reductions.timed_components import TimedComponents
 from cplc.source import Span
 from cplc.system.commitments import Debts
 from cplc.system.interpreter import Interpreter
@@ -192,17 +192,23 @@ def with_restart(system: System, evidence: Evidence) -> Evidence:
 
 @memoize_per_system
 def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
-    """Return each independent component, its terminal states, and whether ticks belong to it."""
+    """Return each component, its terminal states, and whether time may change it.
+
+    Components that ticks alone connect are told apart. At an end of all of them nothing but ticks is possible, so each
+    stays at its end forever iff all do.
+    """
+    timed = TimedComponents(system)
+    position = {name: number for number, component in enumerate(timed.components) for name in component}
     steps: dict[int, list[Step]] = {}
-    components = IndependentComponents(system).components
-    position = {name: number for number, component in enumerate(components) for name in component}
+    changing = set[int]()
     for step in system.steps:
-        numbers = {position[name] for name in step.footprint}
-        steps.setdefault(min(numbers, default=0), []).append(step)
-    return tuple(
-        (components[number], terminal(members), any(step.kind == "tick" and step.updates for step in members))
-        for number, members in sorted(steps.items())
-    )
+        touched = {position[name] for name in step.footprint}
+        if step.kind == "tick":
+            changing |= touched if step.updates else set()
+        else:
+            steps.setdefault(min(touched, default=0), []).append(step)
+    numbers = sorted({*steps, *changing})
+    return tuple((timed.components[one], terminal(steps.get(one, ())), one in changing) for one in numbers)
 
 
 def _never_at_an_end(

@@ -7,7 +7,7 @@ systems share one engine.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -18,7 +18,8 @@ from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.commitments import Commits, Conditional, Fulfils
 from cplc.logic.formulas import And, Enforces, Finally, Formula, KnownFrom, Knows, OnPaths, subformulas
 from cplc.records import dataclass
-from cplc.reductions.components import Decomposition, conjuncts_of
+from cplc.reductions.components import conjuncts_of
+from cplc.reductions.decomposition import Decomposition
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Problem
 from cplc.reductions.symmetry import Symmetry
@@ -149,7 +150,7 @@ class EngineSelector:
         self.method = method
         self.timed_components = TimedComponents(system)
         self.components = self.timed_components.independent
-        self._decomposition = Decomposition(self.components)
+        self._decomposition = Decomposition(self.timed_components, lambda: self.timelock_freedom.holds)
         self._system_pipeline = Pipeline(() if method == "explicit" else SYSTEM_PASSES)
         self._search_pipeline = Pipeline(SEARCH_PASSES if method == "reduced" else ())
         self.symmetry = Symmetry(system)
@@ -317,15 +318,18 @@ class EngineSelector:
 
     def smallest_sufficient(self, formula: Formula) -> Formula:
         """Return a formula on fewer components that decides this one: the first alternative, if there are any."""
-        alternatives = () if self._is_indivisible else self._decomposition.alternatives(formula)
+        alternatives = self.alternatives(formula)
         return alternatives[0] if alternatives else formula
+
+    def alternatives(self, formula: Formula) -> Sequence[Formula]:
+        """Return invariants on fewer components one of which holds iff this one does, if there are several."""
+        return () if self._is_indivisible else self._decomposition.alternatives(formula)
 
     def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
         """Tell whether the formula holds in every initial state; decided once up to symmetry."""
         if self._is_indivisible:
             return self._is_valid(formula, assuming)
-        alternatives = self._decomposition.alternatives(formula)
-        if alternatives:
+        if alternatives := self.alternatives(formula):
             return any(self.is_valid(one, assuming) for one in alternatives)
         return self._validity_cache.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
 

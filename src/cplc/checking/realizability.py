@@ -23,12 +23,11 @@ the cone of influence are put back before anything is counted.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, assert_never
 
 from cplc.checking.engine_selector import decided
-from cplc.checking.replay import EvidenceError, run_problems
+from cplc.checking.replay import EvidenceError, run_problems, some_fair_run
 from cplc.checking.results import ExcludedStates, Remark
 from cplc.checking.timelock_freedom import shortest_run_to_unfair_state
 from cplc.engines.interface import Engine
@@ -43,11 +42,6 @@ from cplc.system.trace import Run
 
 if TYPE_CHECKING:
     from cplc.checking.engine_selector import AnyEngine, EngineSelector
-
-
-def fair_run(along: f.Taken | None = None) -> f.OnPaths:
-    """Return that a fair run begins here, restricted to these steps if there are any."""
-    return replace(f.SOME_FAIR_RUN, along=along)
 
 
 def restrictions(system: System, formula: Formula) -> tuple[f.Taken | None, ...]:
@@ -118,7 +112,7 @@ class Realizability:
             freedom = self._selector.timelock_freedom
             self._begins[key] = freedom.holds or freedom.has_fair_run(assuming)
         if key not in self._begins:
-            is_valid, fair = self._selector.is_valid, fair_run(along)
+            is_valid, fair = self._selector.is_valid, some_fair_run(along)
             in_all = not self.system.excludes_unfair_states and is_valid(fair, assuming)
             self._begins[key] = in_all or not is_valid(f.Not(fair), assuming)
         return self._begins[key]
@@ -141,7 +135,7 @@ class Realizability:
     def _search(self, assuming: frozenset[str], along: f.Taken | None) -> ExcludedStates | None:
         if self._is_by_components(along):
             return self._search_components(assuming)
-        reduced = self._selector.reduced(fair_run(along))
+        reduced = self._selector.reduced(some_fair_run(along))
         run_of_part = shortest_run_to_unfair_state(self._selector.engine_of(reduced.system), assuming, along)
         if run_of_part is None:
             return None
@@ -197,8 +191,8 @@ _Counts = tuple[int, int] | tuple[None, None]
 def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: f.Taken | None = None) -> tuple[int, int]:
     """Return the number of reachable states without fair run, and of all reachable states."""
     if not isinstance(engine, Engine):
-        return engine.count(f.Not(fair_run(along)), assuming)
-    states = engine.complement(engine.satisfying(fair_run(along), assuming))
+        return engine.count(f.Not(some_fair_run(along)), assuming)
+    states = engine.complement(engine.satisfying(some_fair_run(along), assuming))
     return engine.count(states), engine.count(engine.reachable)
 
 

@@ -21,7 +21,7 @@ def reduction_listing(
     """
     method = method_of(engine)
     selector_of = PerSystem(lambda system: EngineSelector(system, method, auto=engine == "auto"))
-    places: dict[int, str] = {}
+    places: dict[int, tuple[System, str]] = {}  # by the identity of the system, which the entry keeps alive
     for system, question in questions:
         selector = selector_of(system)
         parts = selector.parts(question.formula)
@@ -39,7 +39,7 @@ def _passes(pass_name: str) -> str:
     return "any pass" if pass_name == "all" else f"`{pass_name}`"
 
 
-def _after(application: Application, place: str, places: dict[int, str]) -> str:
+def _after(application: Application, place: str, places: dict[int, tuple[System, str]]) -> str:
     before, after = application.before, application.after
     lines = [f"-- {place}: after `{application.by.name}`", f"formula {formula_text(after.formula)}"]
     if after.interchangeable is not before.interchangeable:
@@ -53,7 +53,7 @@ def _after(application: Application, place: str, places: dict[int, str]) -> str:
         variables = f"{len(after.system.variables)} of {len(before.system.variables)} variables"
         lines.append(f"{variables}, {len(after.system.steps)} of {len(before.system.steps)} steps")
         here = f"{place}, after `{application.by.name}`"
-        first = places.setdefault(id(after.system), here)
+        _, first = places.setdefault(id(after.system), (after.system, here))
         lines.append(system_text(after.system) if first == here else f"the system is that of {first}\n")
     else:
         lines.append("the system remains as it is\n")

@@ -27,22 +27,10 @@ from cplc.checking.realizability import (
 from cplc.checking.remarks import Remarks
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
-from cplc.checking.results import Answer, Question, Refinement, Remark, Responsibility, Result
+from cplc.checking.results import Answer, KnowledgeReason, Question, Refinement, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
-from cplc.logic.formulas import (
-    And,
-    Derived,
-    Enforces,
-    Formula,
-    Globally,
-    Not,
-    OnPaths,
-    Taken,
-    children,
-    is_propositional,
-    subformulas,
-)
+from cplc.logic import formulas as f
 from cplc.reductions.problem import LiftingError, PerSystem
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
@@ -97,7 +85,7 @@ class Verifier:
         system = question.system or self.system
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=answering.notes())
+            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -154,9 +142,9 @@ class _ResultBuilder:
         formulas, whose bounds stop the clock.
         """
         system = self.selector.system
-        for one in subformulas(self.question.formula):
-            members = system.bounded_members(one.group) if isinstance(one, Enforces) else frozenset()
-            if members and isinstance(one, Enforces) and not _is_played_by(members, one, system):
+        for one in f.subformulas(self.question.formula):
+            members = system.bounded_members(one.group) if isinstance(one, f.Enforces) else frozenset()
+            if members and isinstance(one, f.Enforces) and not _is_played_by(members, one, system):
                 what = f"a goal of `<<{', '.join(one.group)}>>`, whose messages are bounded,"
                 raise ResourceExhausted(f"{what} is decided only if states, or strategies of the group, decide it")
 
@@ -181,7 +169,11 @@ class _ResultBuilder:
             return None
         from cplc.checking.timelocks import timelock_remark
 
-        return timelock_remark(self.timelocks, self.assuming)
+        remark = timelock_remark(self.timelocks, self.assuming)
+        at_once = ", ".join(f"{name} within 1" for name, ticks in self.question.bounds if not ticks)
+        if remark is None or not at_once:
+            return remark
+        return replace(remark, message=f"{remark.message}; use `{at_once}`")
 
     def _rests_on_fair_run(self, answer: Answer) -> bool:
         from cplc.checking.timelocks import rests_on_fair_run
@@ -264,12 +256,12 @@ class _ResultBuilder:
         longer = with_restart(system, evidence)
         return evidence if replay(system, longer, self.assuming) else longer
 
-    def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
+    def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[f.Taken | None, ...]:
         """Return the restrictions under which no fair run begins in any initial state."""
         alongs = self.initial_restrictions
         return tuple(along for along in alongs if not self.realizability.has_fair_run(assuming, along))
 
-    def _without_fair_run(self, lacking: Taken | None) -> Result:
+    def _without_fair_run(self, lacking: f.Taken | None) -> Result:
         """Return the result of a question without fair runs: neither answer would mean anything."""
         return replace(
             self._bare_result("unknown", None),
@@ -357,7 +349,7 @@ class _ResultBuilder:
             remarks = self.remarks.vacuous(parts)
             return replace(self._bare_result("vacuous" if remarks else "holds", None), remarks=remarks)
         first, evidence, problem = parts[0].formula, None, None
-        is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
+        is_universal = isinstance(first, f.OnPaths) and isinstance(first.path, f.Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
             # No run is a witness of a universal formula; the components that decide it are enough.
             decider = self.selector.decider(self.selector.smallest_sufficient(first), self.assuming)
@@ -386,9 +378,21 @@ class _ResultBuilder:
         return replace(
             self._bare_result(answer, decider),
             evidence=evidence,
+            knowledge=None if vacuous else self._knowledge_reason(first, decider.engine),
             remarks=remarks + left_out,
             reason=problem or undecided,
         )
+
+    def _knowledge_reason(self, formula: f.Formula, engine: AnyEngine) -> KnowledgeReason | None:
+        """Return the reason for the knowledge that a valid formula claims, if an engine with all states decided it."""
+        if not isinstance(engine, Engine) or not any(isinstance(one, f.Knows) for one in f.subformulas(formula)):
+            return None
+        from cplc.checking.knowledge_reason import knowledge_reason
+
+        try:
+            return knowledge_reason(engine, formula, self.assuming)
+        except ResourceExhausted:
+            return None
 
     def _bare_result(self, answer: Answer, decider: Decider | None) -> Result:
         whole = self.selector.system
@@ -397,7 +401,7 @@ class _ResultBuilder:
         name, reason = self.selector.engine_choice(None if decider is None else decider.engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
-    def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
+    def _evidence(self, formula: f.Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return replayed evidence for the value of the formula, on runs on which these roles keep going.
 
         It is lifted through the passes in reverse. Where it cannot be lifted, the problem before the pass is searched.
@@ -417,7 +421,7 @@ class _ResultBuilder:
             evidence = lifted
         return evidence
 
-    def _replayed_evidence(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
+    def _replayed_evidence(self, engine: AnyEngine, formula: f.Formula, assuming: frozenset[str]) -> Evidence:
         if isinstance(engine, Engine):
             evidence = explain_initial(engine, formula, assuming)
         else:
@@ -429,18 +433,18 @@ class _ResultBuilder:
         return evidence
 
 
-def _is_played_by(members: frozenset[str], formula: Formula, system: System) -> bool:
+def _is_played_by(members: frozenset[str], formula: f.Formula, system: System) -> bool:
     """Return whether states decide the formula, or strategies of groups with these bounded members."""
-    if isinstance(formula, Enforces):
-        operands = children(formula.goal)
+    if isinstance(formula, f.Enforces):
+        operands = f.children(formula.goal)
         return system.bounded_members(formula.group) == members and all(
             _is_played_by(members, one, system) for one in operands
         )
-    if isinstance(formula, Derived):
+    if isinstance(formula, f.Derived):
         return _is_played_by(members, formula.definition, system)
-    if isinstance(formula, Not | And):
-        return all(_is_played_by(members, one, system) for one in children(formula))
-    return is_propositional(formula)
+    if isinstance(formula, f.Not | f.And):
+        return all(_is_played_by(members, one, system) for one in f.children(formula))
+    return f.is_propositional(formula)
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:

@@ -15,6 +15,7 @@ from cplc.cli.load import compile_file
 from cplc.cli.options import ModelOptions
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.system.printer import value_text
 
 if TYPE_CHECKING:
     from cplc.checking.results import Question
@@ -263,7 +264,7 @@ class _InteractiveRun:
         for part in rest.split():
             name, _, text = part.partition("=")
             variable = self._system.variable.get(name)
-            values = {_text(value): value for value in variable.initial} if variable is not None else {}
+            values = {value_text(value): value for value in variable.initial} if variable is not None else {}
             if text not in values:
                 among = f"it is initially {' or '.join(values)}" if values else "there is no such variable"
                 self._say(f"`{part}` is not an initial value; {among}")
@@ -369,10 +370,6 @@ _PARTS: Final[dict[Verdict, Part]] = {"holds": "good", "undecided": "faint", "fa
 _VERDICTS: Final[dict[Verdict, str]] = {
     "holds": "holds", "fails": "fails", "undecided": "not decided by this run", "unknown": "unknown",
 }  # fmt: skip
-
-
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _lines() -> Iterator[str]:

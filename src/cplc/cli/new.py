@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 import click
@@ -19,7 +20,14 @@ _ABOUT: Final = {
     "trade": "two roles, two commitments, and a role that may stop",
     "family": "a family of roles, one task, and knowledge",
     "deadline": "commitments with deadlines, and the passing of time",
+    "delegation": "a debt that another role takes over",
+    "dialogue": "a dialogue game: promises that are challenged and justified",
+    "participant": "goals, values and beliefs of one participant, for `cplc analyze`",
+    "library": "a protocol composed of parts of the standard library",
+    "agent": "a task of a software agent, with a deadline and a cancellation",
 }
+_NEXT: Final = {"participant": ("verify", "analyze")}
+"""Commands to try, for templates where there are more than `verify`."""
 
 
 @click.command(
@@ -28,7 +36,7 @@ _ABOUT: Final = {
     epilog="""\b
 Templates:
 """
-    + "".join(f"  {name:9} {about}\n" for name, about in _ABOUT.items())
+    + "".join(f"  {name:11} {about}\n" for name, about in _ABOUT.items())
     + """
 \b
 Exit codes:
@@ -38,6 +46,7 @@ Exit codes:
 \b
 Examples:
   cplc new Order
+  cplc new "my escrow"
   cplc new protocols/team.cpl --template family
 """,
 )
@@ -59,8 +68,19 @@ def command(name: str, template: str) -> Exit:
             file.write(text)
     except FileExistsError:
         raise click.ClickException(f"`{path}` exists already; nothing was written") from None
-    output.write(f"{printable(str(path))} was created; now try\n  cplc verify {quote(printable(str(path)))}\n")
+    commands = "".join(f"  cplc {name} {_argument(path)}\n" for name in _NEXT.get(template, ("verify",)))
+    output.write(f"{printable(str(path))} was created; now try\n{commands}")
     return Exit.EXPECTED
+
+
+def _argument(path: Path) -> str:
+    """Return the path as an argument of a shell."""
+    name = str(path)
+    if name.startswith("-"):
+        name = f".{os.sep}{name}"
+    if os.name == "nt":
+        return f'"{name}"' if re.search(r"[^\w./\\:-]", name) else name
+    return printable(shlex.quote(name))
 
 
 def _protocol_name(path: Path) -> str:

@@ -54,6 +54,7 @@ the grid, and each point has its own time limit and memory limit.
 Examples:
   cplc sweep examples/netbill.cpl -D customers=1..20
   cplc sweep examples/netbill.cpl -D customers=1..64 --timeout 5m --memory 2GB --output netbill.csv
+  cplc sweep examples/netbill.cpl -D customers=1..8 --property safe --measure --workers 1 --output netbill.tex
   cplc sweep examples/marketplace.cpl --do analyze --agent Tom --belief Tom.pay=0.1..0.9/0.1
   cplc sweep examples/marketplace.cpl -D buyers=1..6 -D pieces=1..6 --property careful --heat-map careful.svg
   cplc sweep examples --do coverage --scheduler tcp://10.0.0.1:8786
@@ -98,6 +99,11 @@ Examples:
     help="For verify and coverage: verify this property only.",
 )
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="For analyze: analyze this agent only.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="For verify: also report the number of states, and the time and peak memory of each verdict.",
+)
 @click.option("--split", is_flag=True, help="Run each property, or each agent, of a point as a separate job.")
 @click.option(
     "--engine",
@@ -154,7 +160,7 @@ Examples:
     "table",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the table to this file: .csv, .json or .parquet.",
+    help="Write the table to this file: .csv, .json, .parquet or .tex (LaTeX).",
 )
 @click.option(
     "--resume",
@@ -190,6 +196,7 @@ def command(
     channels: Literal["sync", "async"] | None,
     properties: tuple[str, ...],
     agents: tuple[str, ...],
+    measure: bool,
     split: bool,
     engine: EngineName,
     strategies: Literal["full", "uniform"],
@@ -209,11 +216,13 @@ def command(
 ) -> Exit:
     """Run a command at every point of a grid, for each of PATHS: files, and all protocols below folders."""
     _check_options(ask, beliefs, properties, agents, workers, scheduler)
+    if measure and ask != "verify":
+        raise click.UsageError("--measure requires --do verify; `--do stats` counts states alone")
     parameters = _ranges(definitions, "-D")
     believed = _ranges(beliefs, "--belief")
     for name, some in believed.items():
         _check_belief(name, some)
-    options = SweepOptions(ask, channels, protocol, engine, strategies, exact, steps, bias)
+    options = SweepOptions(ask, channels, protocol, engine, strategies, exact, steps, bias, measure)
     plan = SweepPlan(files_in(paths, ".cpl"), options, parameters, believed, properties or agents, split, runs, seed)
     _check_plan(plan)
     axes = _axes({**parameters, **believed}) if heat is not None else None
@@ -374,7 +383,8 @@ class TableFile:
     def __init__(self, path: Path, form: TableFormat) -> None:
         self._path = path
         self._form: TableFormat = form
-        self.partial_path = path.with_name(f"{path.stem}.partial{path.suffix}")
+        self._partial_form: TableFormat = "csv" if form == "tex" else form  # LaTeX lacks columns to resume from
+        self.partial_path = path.with_name(f"{path.stem}.partial{'.csv' if form == 'tex' else path.suffix}")
         self._saved = time.monotonic()
 
     @property
@@ -382,7 +392,8 @@ class TableFile:
         return time.monotonic() - self._saved > _SAVE_INTERVAL_SECONDS
 
     def write(self, table: ResultTable, *, is_complete: bool) -> None:
-        output.write_files({self._path if is_complete else self.partial_path: written(table, self._form)})
+        path, form = (self._path, self._form) if is_complete else (self.partial_path, self._partial_form)
+        output.write_files({path: written(table, form)})
         if is_complete:
             self.partial_path.unlink(missing_ok=True)
         self._saved = time.monotonic()

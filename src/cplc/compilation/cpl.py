@@ -347,6 +347,7 @@ class CplCompilation(Compilation):
             expected="holds" if declared.expect_holds else "fails",
             assuming=frozenset(declared.assuming),
             bounds=self._bounds_text(declared.bounds),
+            assumption_notes=self._assumption_notes(declared.assuming, declared.bounds),
             title=declared.title,
             span=declared.span,
             vacuous_quantifiers=declared.vacuous_quantifiers,
@@ -381,7 +382,8 @@ class CplCompilation(Compilation):
         if declared is not None and declared.assuming:
             own = question.system or (system if bounds else None)
             text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
-            question = replace(question, assuming=assuming, bounds=text, system=own)
+            notes = self._assumption_notes(declared.assuming, bounds)
+            question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
         return BoundQuestion(question, system)
 
     @property
@@ -481,12 +483,22 @@ class CplCompilation(Compilation):
             text,
             assuming=frozenset(roles),
             bounds=self._bounds_text(bounds),
+            assumption_notes=self._assumption_notes(roles, bounds),
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def _assumption_notes(self, assuming: Sequence[str], bounds: tuple[Bound, ...]) -> tuple[str, ...]:
+        if not assuming:
+            return ()
+        from cplc.compilation.forced_messages import forced_note
+
+        ticks = {message: bound.ticks for bound in bounds for message in bound.messages}
+        note = forced_note(self.model, assuming, ticks)
+        return () if note is None else (note,)
 
     def _bounds_text(self, bounds: tuple[Bound, ...]) -> tuple[tuple[str, int], ...]:
         """Return each role of which all messages have one bound, or else each message, with the bound."""

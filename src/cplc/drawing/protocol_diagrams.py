@@ -15,14 +15,14 @@ from cplc.logic.formulas import Atom
 from cplc.records import dataclass
 from cplc.reductions.components import IndependentComponents
 from cplc.report.run_report import family
-from cplc.report.step_text import HIDDEN, acting, status_text, value_text, variable_text
+from cplc.report.step_text import HIDDEN, acting, status_text, variable_text
 from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.statespace.packing import Packing
 from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
-from cplc.system.printer import condition_text, content_text, expr_text
+from cplc.system.printer import condition_text, content_text, expr_text, value_text
 from cplc.system.satisfying_assignments import satisfying_assignments
 from cplc.system.trace import Move
 

@@ -240,8 +240,7 @@ def export(request: Request) -> Export:
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=[(what, file.formula_names.propositions[holds]) for what, holds in planned.fairness_section],
-        formulas=[(remarks_on(one.question), text) for one, text in translated]
-        or [(["no formula was exported"], ALWAYS)],
+        formulas=[(one.question.remarks, text) for one, text in translated] or [(["no formula was exported"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )
@@ -419,12 +418,3 @@ def _remarks(file: _File) -> Iterator[str]:
         f"The model has {multiple} reachable states as the system"
         + (", and more because of the history bits." if bits else ".")
     )
-
-
-def remarks_on(question: ExportedFormula) -> list[str]:
-    """Return the comment lines above a formula."""
-    return [
-        f"{question.name}: {question.text}",
-        *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
-        *([f"expected: it {question.expected}"] if question.expected else []),
-    ]

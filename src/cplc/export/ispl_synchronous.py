@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final, Literal, assert_never
 
-from cplc.export.ispl import abbreviated_names, remarks_on, wrap
+from cplc.export.ispl import abbreviated_names, wrap
 from cplc.export.ispl_formulas import ALWAYS, IDENTIFIERS, Ctl, CtlStar, FormulaNames, Vocabulary, is_ctl
 from cplc.export.request import CannotExport, Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import IdentifierSyntax, comment, header_lines, render, unique_identifiers
@@ -230,7 +230,7 @@ def export(request: Request) -> Export:
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=fairness,
-        formulas=[(remarks_on(one), text) for one, text in translated] or [(["no formula was exported"], ALWAYS)],
+        formulas=[(one.remarks, text) for one, text in translated] or [(["no formula was exported"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )

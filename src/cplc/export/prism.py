@@ -100,18 +100,10 @@ def _labels(fair: FairSystem, written: Sequence[ExportedFormula]) -> dict[Expr, 
 def _properties(request: Request, written: Sequence[ExportedFormula], fair: FairSystem, labels: dict[Expr, str]) -> str:
     names = unique_identifiers((question.name for question in written), LABELS)
     properties = [
-        (_remarks_on(question), names[question.name], _logic(fair, question, labels).text(question.formula))
+        (question.remarks, names[question.name], _logic(fair, question, labels).text(question.formula))
         for question in written
     ]
     return render("prism_props.j2", header=header_lines(request), properties=properties, comment=comment)
-
-
-def _remarks_on(question: ExportedFormula) -> list[str]:
-    return [
-        f"{question.name}: {question.text}",
-        *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
-        *([f"expected: it {question.expected}"] if question.expected else []),
-    ]
 
 
 def _remarks(fair: FairSystem) -> Iterator[str]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import product
-from typing import Final, assert_never
+from typing import ClassVar, Final, assert_never
 
 from cplc.export.bounds import step_count
+from cplc.export.infix_expressions import InfixVocabulary
 from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.smv_formulas import construct_name
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
@@ -211,8 +212,10 @@ IDENTIFIERS: Final = IdentifierSyntax(
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(InfixVocabulary):
     """Identifiers and expressions of a system in the file."""
+
+    identifiers: ClassVar = IDENTIFIERS
 
     system: System
 
@@ -227,12 +230,6 @@ class Vocabulary:
     def words(self) -> Mapping[str, str]:
         """Identifiers of the constants for enumeration values."""
         return unique_identifiers(self.codes, IDENTIFIERS)
-
-    @cached_property
-    def variables(self) -> Mapping[str, str]:
-        return unique_identifiers(
-            (variable.name for variable in self.system.variables), IDENTIFIERS, self.words.values()
-        )
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
@@ -281,53 +278,14 @@ class Vocabulary:
 
     # --- expressions
 
-    @cached_property
-    def _named_guards(self) -> Mapping[Expr, str]:
-        named = (step for step in reversed(self.system.steps) if step.name in self.guards)
-        return {step.guard: self.guards[step.name] for step in named}
+    def _conditional(self, expr: e.Ite) -> str:
+        return f"({self.text(expr.condition)} ? {self.text(expr.then)} : {self.text(expr.otherwise)})"
 
-    def text(self, expr: Expr) -> str:
-        """Return the expression, in brackets unless it is atomic or negated; guards are replaced by their names."""
-        return self._named_guards.get(expr) or self.written_out(expr)
-
-    def written_out(self, expr: Expr) -> str:
-        """Return the expression, with the outermost guard written out."""
-        match expr:
-            case e.Const(value):
-                return self.value(value)
-            case e.Read(name):
-                return self.variables[name]
-            case e.Not(operand):
-                return f"!{self.text(operand)}"
-            case e.And(operands):
-                return self._joined("&", operands, "true")
-            case e.Or(operands):
-                return self._joined("|", operands, "false")
-            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_equal(other, value):
-                return "false"
-            case e.Equal(left, right):
-                return self._infix("=", (left, right))
-            case e.Less(left, right):
-                return self._infix("<", (left, right))
-            case e.Arith("%", left, right):
-                return self._remainder(left, right)
-            case e.Arith(op, left, right):
-                return self._infix(op, (left, right))
-            case e.Ite(condition, then, otherwise):
-                return f"({self.text(condition)} ? {self.text(then)} : {self.text(otherwise)})"
-
-    def _may_equal(self, expr: Expr, value: Value) -> bool:
-        """Tell whether the value may occur; exact for variables."""
-        return not isinstance(expr, e.Read) or value in self.system.variable[expr.variable].domain
-
-    def _joined(self, symbol: str, operands: Iterable[Expr], neutral: str) -> str:
+    def _junction(self, symbol: str, operands: tuple[Expr, ...], neutral: str) -> str:
         texts = [text for text in map(self.text, operands) if text != neutral]
         if len(texts) < 2:
             return texts[0] if texts else neutral
         return f"({f' {symbol} '.join(texts)})"
-
-    def _infix(self, symbol: str, operands: Iterable[Expr]) -> str:
-        return f"({f' {symbol} '.join(map(self.text, operands))})"
 
     def _remainder(self, left: Expr, right: Expr) -> str:
         """Return the remainder of a dividend shifted to nonnegative numbers, since tools differ on negative ones."""

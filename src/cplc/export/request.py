@@ -47,6 +47,15 @@ class ExportedFormula:
     assuming: frozenset[str] = frozenset()
     expected: Literal["holds", "fails"] | None = None
 
+    @property
+    def remarks(self) -> list[str]:
+        """The comment lines above the formula."""
+        return [
+            f"{self.name}: {self.text}",
+            *([f"assuming {', '.join(sorted(self.assuming))}"] if self.assuming else []),
+            *([f"expected: it {self.expected}"] if self.expected else []),
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

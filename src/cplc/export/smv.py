@@ -8,13 +8,16 @@ CTL or LTL; atoms over steps refer to the input.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from cplc.export.request import Export, ExportedFormula, Request
+from cplc.export.request import Export, Request
 from cplc.export.smv_formulas import IDLE, STEP, Ctl, Ltl, Vocabulary
 from cplc.export.smv_specifications import ExportPlan, Specification, plan_export
 from cplc.export.templating import comment, header_lines, render
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
+
+_NEGATED: Final = ("Negated: false here means that the property holds.",)
 
 
 def export(request: Request) -> Export:
@@ -155,18 +158,8 @@ def specification(one: Specification, name: str, planned: ExportPlan, vocabulary
         if assumed:  # empty if other justice constraints imply it
             text = f"({' & '.join(assumed)}) -> {text}"
     return {
-        "remarks": remarks_on(question, is_negated=one.is_negated),
+        "remarks": [*question.remarks, *(_NEGATED if one.is_negated else ())],
         "keyword": f"{one.logic}SPEC",
         "name": name,
         "text": text,
     }
-
-
-def remarks_on(question: ExportedFormula, *, is_negated: bool = False) -> list[str]:
-    """Return the comment lines above a specification."""
-    return [
-        f"{question.name}: {question.text}",
-        *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
-        *([f"expected: it {question.expected}"] if question.expected else []),
-        *(["Negated: false here means that the property holds."] if is_negated else []),
-    ]

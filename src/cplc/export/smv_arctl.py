@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from cplc.export.bounds import step_count
 from cplc.export.fairness import needs_fairness
 from cplc.export.request import Export, NotExpressible, Request, checked_length
-from cplc.export.smv import fairness, fairness_remark, groups, remarks_on
+from cplc.export.smv import fairness, fairness_remark, groups
 from cplc.export.smv_formulas import IDLE, NUSMV_2_2, STEP, Vocabulary, boolean, construct_name
 from cplc.export.smv_specifications import ExportPlan, plan_export
 from cplc.export.templating import comment, header_lines, render
@@ -239,7 +239,7 @@ def export(request: Request) -> Export:
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
         moves=[(labels[one], list(_relation_constraints(one, vocabulary))) for one in used_relations],
         fairness=fairness(planned, vocabulary),
-        specifications=[{"remarks": remarks_on(one.question), "text": one.text} for one in planned.specifications],
+        specifications=[{"remarks": one.question.remarks, "text": one.text} for one in planned.specifications],
         comment=comment,
     )
     return Export(

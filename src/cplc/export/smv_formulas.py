@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import product
-from typing import Final, assert_never
+from typing import ClassVar, Final, assert_never
 
 from cplc.export.bounds import step_count
+from cplc.export.infix_expressions import InfixVocabulary
 from cplc.export.request import NotExpressible, checked_length, joined
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
@@ -52,8 +53,10 @@ NUSMV_2_2: Final = Dialect("1", "0", has_negative_ranges=False)
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(InfixVocabulary):
     """Identifiers and expressions of a system in the file."""
+
+    identifiers: ClassVar = IDENTIFIERS
 
     system: System
     dialect: Dialect = NUSMV
@@ -64,12 +67,6 @@ class Vocabulary:
         domains = (variable.domain for variable in self.system.variables)
         return unique_identifiers(
             (value for domain in domains for value in domain if isinstance(value, str)), IDENTIFIERS
-        )
-
-    @cached_property
-    def variables(self) -> Mapping[str, str]:
-        return unique_identifiers(
-            (variable.name for variable in self.system.variables), IDENTIFIERS, self.words.values()
         )
 
     @cached_property
@@ -119,48 +116,14 @@ class Vocabulary:
 
     # --- expressions
 
-    @cached_property
-    def _named_guards(self) -> Mapping[Expr, str]:
-        """Names of compound guards."""
-        worth = (step for step in reversed(self.system.steps) if isinstance(step.guard, e.And | e.Or))
-        return {step.guard: self.guards[step.name] for step in worth}
+    def _quotient(self, left: Expr, right: Expr) -> str:
+        quotient = super()._quotient(left, right)
+        if 0 not in (_possible_numbers(self.system, right) or ()):
+            return quotient
+        return f"case {self.text(right)} = 0 : 0; {self.dialect.true} : {quotient}; esac"
 
-    def text(self, expr: Expr) -> str:
-        """Return the expression, in brackets unless it is atomic or negated; guards are replaced by their names."""
-        return self._named_guards.get(expr) or self.written_out(expr)
-
-    def written_out(self, expr: Expr) -> str:
-        """Return the expression, with the outermost guard written out."""
-        match expr:
-            case e.Const(value):
-                return self.value(value)
-            case e.Read(name):
-                return self.variables[name]
-            case e.Not(operand):
-                return f"!{self.text(operand)}"
-            case e.And(()) | e.Or(()):
-                return self.value(isinstance(expr, e.And))
-            case e.And((operand,)) | e.Or((operand,)):
-                return self.text(operand)
-            case e.And(operands):
-                return self._infix("&", operands)
-            case e.Or(operands):
-                return self._infix("|", operands)
-            case e.Equal(e.Const(value), other) | e.Equal(other, e.Const(value)) if not self._may_equal(other, value):
-                return self.dialect.false
-            case e.Equal(left, right):
-                return self._infix("=", (left, right))
-            case e.Less(left, right):
-                return self._infix("<", (left, right))
-            case e.Arith("%", left, right):
-                return self._remainder(left, right)
-            case e.Arith("/", left, right) if 0 in (_possible_numbers(self.system, right) or ()):
-                quotient = self._infix("/", (left, right))
-                return f"case {self.text(right)} = 0 : 0; {self.dialect.true} : {quotient}; esac"
-            case e.Arith(op, left, right):
-                return self._infix(op, (left, right))
-            case e.Ite():
-                return f"case {' '.join(f'{when} : {then};' for when, then in self.cases(expr))} esac"
+    def _conditional(self, expr: e.Ite) -> str:
+        return f"case {' '.join(f'{when} : {then};' for when, then in self.cases(expr))} esac"
 
     def cases(self, expr: Expr) -> list[tuple[str, str]]:
         """Return the cases of a conditional expression; the last condition is true."""
@@ -188,13 +151,6 @@ class Vocabulary:
             return text
         allowed = f"{{{', '.join(map(str, numbers))}}}"
         return f"case {text} in {allowed} : {text}; {self.dialect.true} : {numbers[0]}; esac"
-
-    def _may_equal(self, expr: Expr, value: Value) -> bool:
-        """Tell whether the value may occur; exact for variables. NuSMV rejects values outside of all domains."""
-        return not isinstance(expr, e.Read) or value in self.system.variable[expr.variable].domain
-
-    def _infix(self, operator: str, operands: Iterable[Expr]) -> str:
-        return f"({f' {operator} '.join(map(self.text, operands))})"
 
     def _remainder(self, left: Expr, right: Expr) -> str:
         """Return the remainder with the sign of the divisor, and 0 for a divisor of 0, by cases over divisors.

@@ -15,6 +15,7 @@ from cplc.logs.events import Event, Format
 from cplc.logs.mapping import Vocabulary, family_of
 from cplc.logs.timestamps import shown
 from cplc.system.model import Message, System
+from cplc.system.printer import value_text
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
 
@@ -55,7 +56,7 @@ def _csv(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
     for event in events:
         fields = _fields(event)
         fields["recipients"] = ",".join(event.recipients or ())
-        fields |= {_PAYLOAD + name: _text(value) for name, value in event.values.items()}
+        fields |= {_PAYLOAD + name: value_text(value) for name, value in event.values.items()}
         yield _row([str(fields.get(column, "")) for column in columns])
 
 
@@ -97,7 +98,7 @@ def _attributes(event: Event) -> Iterator[tuple[str, str, str]]:
         yield "string", "kind", event.kind
     for name, value in event.values.items():
         tag = "boolean" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
-        yield tag, _PAYLOAD + name, _text(value)
+        yield tag, _PAYLOAD + name, value_text(value)
 
 
 _XES_HEAD: Final = """\
@@ -152,10 +153,6 @@ def _type(values: Sequence[Value]) -> str:
     if all(isinstance(value, bool) for value in values):
         return "boolean"
     return "integer" if all(isinstance(value, int) for value in values) else "string"
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _json(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:

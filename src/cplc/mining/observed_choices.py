@@ -15,6 +15,7 @@ from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.records import dataclass
 from cplc.system.model import Agent, Claim, Commitment, Step, System
+from cplc.system.printer import value_text
 
 Sends = frozenset[int]
 """Positions of sends in the system's steps."""
@@ -234,11 +235,7 @@ def named_choices(
 def _event(step: Step, with_payload: bool) -> str:
     if not with_payload:
         return step.event
-    return f"{step.event}({', '.join(_value(value) for _, value in step.payload)})"
-
-
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{step.event}({', '.join(value_text(value) for _, value in step.payload)})"
 
 
 def _general(name: str) -> str:

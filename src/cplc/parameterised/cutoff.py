@@ -12,6 +12,12 @@ Proof: a formula depends on a union of connected components. If one of them had 
 variable of no member would connect them, hence all copies, and there would be more at N + 1. So no component has more,
 at any size, and each subquestion of a larger system is one of these up to a permutation of members, which changes no
 verdict.
+
+Claim: where ticks alone connect copies, timed components (`cplc.reductions.timed_components`) may take the place of
+components, if those at N and at N + 1 are free of timelocks, and each that ticks synchronise at N is also one at N + 1.
+Proof: by the second condition none of them contains all copies, so each is about one member at most, at any size. At N
++ 1 there are one of each kind: members that the question names, and another one. So all are free of timelocks at any
+size, and the formula has the same value at the slice that it depends on.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from cplc.compilation import BoundQuestion
 from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
 from cplc.reductions.components import IndependentComponents, conjuncts_of
+from cplc.reductions.timed_components import TimedComponents
 from cplc.semantics.data_independence import NotUniform
 from cplc.system.model import System
 
@@ -46,19 +53,47 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | NotUniform:
         return smaller
     if isinstance(more, NotUniform):
         return more
-    later = _parts(more)
-    if all(part in later for part in _parts(smaller)):
-        return Proof(size, "a cutoff: further members change nothing that it depends on")
+    reason = "a cutoff: further members change nothing that it depends on"
+    if _is_included(_parts(smaller), _parts(more)):
+        return Proof(size, reason)
+    in_time = TimedComponents(_system(smaller)), TimedComponents(_system(more))
+    if _are_free_of_timelocks(*in_time) and _is_included(*map(_parts, (smaller, more), in_time)):
+        return Proof(size, f"{reason}, and none of them can stop the clock for good")
     return NotUniform("what it depends on grows with every member", question.span or sizes.place)
 
 
-def _parts(question: BoundQuestion) -> list[_Part]:
-    """Return the independent subquestions."""
-    slices = IndependentComponents(question.question.system or question.system)
+def _system(question: BoundQuestion) -> System:
+    return question.question.system or question.system
+
+
+def _is_included(some: list[_Part], more: list[_Part]) -> bool:
+    return all(part in more for part in some)
+
+
+def _parts(question: BoundQuestion, components: IndependentComponents | None = None) -> list[_Part]:
+    """Return the subquestions, each with the components of this kind on which it depends."""
+    slices = components or IndependentComponents(_system(question))
 
     def part(formula: Formula) -> _Part:
-        system = slices.slice(slices.components_of(formula))
-        agents = tuple(agent for agent in system.agents if agent.local)
-        return formula, replace(system, header=(), agents=agents), question.question.assuming & system.assumable
+        system = _compared(slices.slice(slices.components_of(formula)))
+        return formula, system, question.question.assuming & system.assumable
 
     return [part(formula) for formula in conjuncts_of(question.question.formula)]
+
+
+def _compared(part: System) -> System:
+    """Return the part without what depends on the number of members."""
+    return replace(part, header=(), agents=tuple(agent for agent in part.agents if agent.local))
+
+
+def _are_free_of_timelocks(smaller: TimedComponents, more: TimedComponents) -> bool:
+    """Return whether the components that ticks synchronise are free of timelocks, and none grows with the members."""
+    if not (smaller.is_divided and more.is_divided):
+        return False
+    later = [_compared(more.slice(one)) for one in more.synchronised]
+    if not all(_compared(smaller.slice(one)) in later for one in smaller.synchronised):
+        return False
+    from cplc.checking.engine_selector import EngineSelector, method_of
+
+    selectors = (EngineSelector(one.system, method_of("auto"), auto=True) for one in (smaller, more))
+    return all(selector.timelock_freedom.holds for selector in selectors)

@@ -67,7 +67,8 @@ class RunLifting:
             for one in (components.synchronised if ticking else ())
             if not one <= part.variable.keys()
         ]
-        self._checked: set[tuple[int, Key]] = set()
+        self._checked: dict[tuple[int, Key], Evidence] = {}
+        """By the identity of the evidence, which the entry keeps alive, and the state where it begins."""
 
     def run(self, run: Run, *, until_time_stops: bool = False) -> Run:
         """Lift a run, from an initial state; a loop is run once.
@@ -123,7 +124,7 @@ class RunLifting:
         begin = _initial_state(self._system, evidence.run.start) if start is None else start
         if (id(evidence), key(begin)) in self._checked:
             return
-        self._checked.add((id(evidence), key(begin)))
+        self._checked[id(evidence), key(begin)] = evidence
         states = self._states(evidence.run, begin)
         for position, part in evidence.parts:
             self.check(part, states[position])

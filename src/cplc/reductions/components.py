@@ -46,14 +46,14 @@ Reference for stuttering: Lamport, "What good is temporal logic?", 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import assert_never
 
 from cplc.logic import formulas as f
-from cplc.logic.expressions import Expr, independent_parts, reads
+from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import Formula
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.statespace.graph_algorithms import merged_classes
@@ -285,63 +285,3 @@ def conjuncts_of(formula: Formula) -> tuple[Formula, ...]:
     if isinstance(denied, f.Implies):
         return (*conjuncts_of(denied.left), *conjuncts_of(f.Not(denied.right)))
     return (formula,)
-
-
-# --- Decomposition of formulas: verdicts of several formulas, each on fewer components, that give the verdict of one
-#
-# Claim, conjuncts: ``A``, ``G``, ``X`` and ``H`` distribute over conjunction, at every state and path
-# (`cplc.reductions.components.conjuncts_of`). A formula holds iff its conjuncts do.
-#
-# Claim, disjuncts: let p and q be state formulas that depend on disjoint unions of components. Then ``AG (p | q)``
-# holds iff ``AG p`` or ``AG q`` holds, and ``EF (p & q)`` holds initially iff ``EF p`` and ``EF q`` do. For path
-# formulas it is false: no step is one of both components, so ``E F (does(a) & does(b))`` never holds.
-#
-# Proof: the reachable states are the product of those of the components. If some state of one factor violates p, and
-# some state of another factor violates q, the state that consists of both is reachable and violates p | q. Dually, a
-# run to p and a run to q can be taken one after the other.
-#
-# A disjunction holds if one operand does; the converse is false if there are several initial states.
-#
-# These decompositions serve verdicts alone. A run that refutes ``AG (p | q)`` is one of all components.
-
-
-class Decomposition:
-    """Decompositions of formulas by the independent components of one system."""
-
-    def __init__(self, components: IndependentComponents) -> None:
-        self._components = components
-        self._relevant: dict[Formula, frozenset[str]] = {}
-
-    def alternatives(self, formula: Formula) -> Sequence[Formula]:
-        """Return invariants one of which holds iff this one does; empty if there are not several."""
-        always = f.invariant(formula)
-        if not isinstance(always, f.Or) or not all(map(f.is_state_formula, always.operands)):
-            return ()
-        groups = self._independent(always.operands)
-        return [_always_some(group) for group in groups] if len(groups) > 1 else ()
-
-    def separate_goals(self, formula: Formula) -> Sequence[Formula]:
-        """Return questions of reachability all of which hold iff this one does; empty if there are not several."""
-        reached = f.possibility(formula)
-        if not isinstance(reached, f.And) or not all(map(f.is_state_formula, reached.operands)):
-            return ()
-        groups = self._independent(reached.operands)
-        return [f.OnPaths("E", f.Finally(f.And(group))) for group in groups] if len(groups) > 1 else ()
-
-    def sufficient(self, formula: Formula) -> Sequence[Formula]:
-        """Return the operands of a disjunction, those on the fewest variables first."""
-        operands = formula.operands if isinstance(formula, f.Or) else ()
-        return sorted(operands, key=lambda operand: len(self._components.components_of(operand)))
-
-    def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
-        """Group the formulas so that different groups depend on disjoint components."""
-        return [group for group, _ in independent_parts((one, self._variables_of(one)) for one in formulas)]
-
-    def _variables_of(self, formula: Formula) -> frozenset[str]:
-        if formula not in self._relevant:
-            self._relevant[formula] = self._components.components_of(formula)
-        return self._relevant[formula]
-
-
-def _always_some(group: tuple[Formula, ...]) -> Formula:
-    return f.OnPaths("A", f.Globally(f.Or(group) if len(group) > 1 else group[0]))

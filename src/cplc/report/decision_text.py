@@ -9,9 +9,10 @@ from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Si
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
 from cplc.report.number_text import MOST, number_text, wrapped
-from cplc.report.step_text import value_text, variable_text
+from cplc.report.step_text import variable_text
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant
+from cplc.system.printer import value_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,13 @@ def deadline_sentences(result: Result) -> Iterator[str]:
     for account in list(first.values())[:_MAX_VIOLATIONS]:
         if (sentence := account_sentence(result.system, account)) is not None:
             yield sentence
+        for message in (one.message for one in account.awaited):
+            sender = result.system.message[message].sender
+            bounds = dict(result.question.bounds)
+            if bounds.get(message, bounds.get(sender)) == account.ticks:
+                limit = counted(account.ticks, "tick")
+                too_late = f"within {limit} is too late for `{message}`"
+                yield f"A deadline of {limit} runs out with the last one, so {too_late}."
 
 
 def unkept_of(result: Result) -> tuple[UnkeptPromises, ...]:

@@ -17,7 +17,6 @@ from cplc.report.step_text import (
     status_text,
     step_text,
     ticks_text,
-    value_text,
     variable_text,
 )
 from cplc.report.text import run_lines
@@ -27,7 +26,7 @@ from cplc.simulation.run_replay import Replayed
 from cplc.simulation.run_statistics import CommitmentOutcomes, Ending, Statistics
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, System, Variable
-from cplc.system.printer import condition_text, content_text, expr_text
+from cplc.system.printer import condition_text, content_text, expr_text, value_text
 from cplc.system.trace import Run
 
 MOST_COURSES: Final = 12

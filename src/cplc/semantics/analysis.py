@@ -21,8 +21,8 @@ from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
 from cplc.semantics.model import Bound, CheckedModel
+from cplc.semantics.name_resolution import Scope
 from cplc.semantics.operations import check_commitments, check_operations
-from cplc.semantics.references import Scope
 from cplc.semantics.signatures import Library, broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.symbol_index import Index, index_of
 from cplc.semantics.templates import TemplateBuilder

@@ -16,7 +16,7 @@ from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
 from cplc.semantics.name_hints import applied_name
-from cplc.semantics.references import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
+from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.source import Span

@@ -10,7 +10,7 @@ from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
 from cplc.language.words import OWN_STEPS, PATH_OPERATORS, UNTILS
 from cplc.semantics import resolved, types
-from cplc.semantics.references import Scope, SymbolLookup
+from cplc.semantics.name_resolution import Scope, SymbolLookup
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
 from cplc.syntax import ast
 

@@ -7,7 +7,6 @@ All instances stand in the order of declaration. Names of instances: see `cplc.s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -15,25 +14,20 @@ from typing import Literal
 from cplc.language.lifecycle import STANDING_OF
 from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
-from cplc.source import Span
-
-
-def _span() -> Span:
-    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+from cplc.source import Spanned
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class Role(Spanned):
     """One agent. ``family`` is the name it was declared with; ``index`` is None for a single role."""
 
     name: str
     family: str
     index: int | None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Spanned):
     """A role's own variable, full name ``Cus[1].mood``; every value is initial where ``initial`` is None."""
 
     name: str
@@ -42,7 +36,6 @@ class Variable:
     initial: Value | None
     scope: str = ""
     """The part whose role declares it, which resets it on restart; empty for roles of the protocol itself."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +49,13 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Spanned):
     """An operation on a commitment or claim; the target is the successor, or the claim of an argument."""
 
     verb: str
     commitment: str
     target: str | None = None
     retaining: bool = False
-    span: Span = _span()
 
     @property
     def created(self) -> str | None:
@@ -72,10 +64,9 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Spanned):
     variable: str
     value: Term
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +76,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Spanned):
     name: str
     sender: str
     receiver: str
@@ -103,14 +94,12 @@ class Message:
     restarts: bool
     repeatable: bool
     scope: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Spanned):
     name: str
     meaning: Term
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +125,7 @@ def longest(deadline: int | PayloadDeadline | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(Spanned):
     name: str
     debtor: str
     creditor: str
@@ -146,7 +135,6 @@ class Commitment:
     expires: int | PayloadDeadline | None
     revocable: bool
     scope: str
-    span: Span = _span()
 
     @property
     def payload_deadlines(self) -> tuple[tuple[Literal["within", "expires"], PayloadDeadline], ...]:
@@ -157,13 +145,12 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Spanned):
     name: str
     maker: str
     addressee: str
     content: Term
     scope: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +162,14 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Fairness:
+class Fairness(Spanned):
     """A condition that holds infinitely often on every run considered, or steps that are taken infinitely often."""
 
     condition: Term
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class Property(Spanned):
     name: str
     title: str | None
     assuming: tuple[str, ...]
@@ -200,11 +186,10 @@ class Property:
     """The values of outer loops and universal quantifiers, as `c = Cus[2]`, each with its number of conjuncts."""
     written: str = ""
     """The formula as it is written, in one line."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Spanned):
     """One built-in check of the file."""
 
     name: str
@@ -213,7 +198,6 @@ class Check:
     """Role instances, families unrolled, and messages."""
     bounds: tuple[Bound, ...] = ()
     """The bounds within which roles and messages act, by assumption."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,24 +228,22 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(Spanned):
     role: str
     condition: Term
     """Over what the participant sees."""
     events: tuple[Event, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Spanned):
     messages: tuple[str, ...]
     condition: Term
     """Over what the participant sees."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Participant:
+class Participant(Spanned):
     """An `agent … plays …`: its goals, values, beliefs and decisions."""
 
     name: str
@@ -271,7 +253,6 @@ class Participant:
     worth: tuple[Worth, ...]
     beliefs: tuple[Belief, ...]
     decisions: tuple[Decision, ...]
-    span: Span = _span()
 
 
 Aspect = Literal["conformance", "achievement", "benefit", "value"]
@@ -288,7 +269,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalyzeLine:
+class AnalyzeLine(Spanned):
     """One `analyze`: thresholds that one plan of the participant must meet together."""
 
     participant: str
@@ -301,7 +282,6 @@ class AnalyzeLine:
     """The same as written after `assuming`."""
     expect_holds: bool
     text: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from cplc.semantics import resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
-from cplc.semantics.references import Scope, kind_of
+from cplc.semantics.name_resolution import Scope, kind_of
 from cplc.semantics.types import BOOL, INT, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles

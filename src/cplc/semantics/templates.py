@@ -17,7 +17,7 @@ from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.model import Aspect
 from cplc.semantics.name_hints import successor_hint
-from cplc.semantics.references import OwnLocal, Scope
+from cplc.semantics.name_resolution import OwnLocal, Scope
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -52,24 +52,12 @@ class TemplateBuilder:
                             scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
                         )
                         yield resolved.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
-                case ast.Message(name):
+                case ast.Message(name) | ast.Fact(name) | ast.Commitment(name) | ast.Claim(name) | ast.Agent(name):
                     symbol = signature.symbols.get(name.text)
-                    if isinstance(symbol, resolved.MessageSymbol) and symbol.node is declaration:
-                        yield from self._message(symbol, scope)
-                case ast.Fact(name):
-                    fact = signature.symbols.get(name.text)
-                    if isinstance(fact, resolved.FactSymbol) and fact.node is declaration:
-                        yield resolved.Fact(
-                            fact, self._expression_checker.condition(declaration.value, scope, Purpose.STATE)
-                        )
-                case ast.Commitment(name):
-                    commitment = signature.symbols.get(name.text)
-                    if isinstance(commitment, resolved.CommitmentSymbol) and commitment.node is declaration:
-                        yield from self._commitment(commitment, scope)
-                case ast.Claim(name):
-                    claim = signature.symbols.get(name.text)
-                    if isinstance(claim, resolved.ClaimSymbol) and claim.node is declaration:
-                        yield from self._claim(claim, scope)
+                    if (
+                        isinstance(symbol, resolved.Indexed) and symbol.node is declaration
+                    ):  # unless the name is declared twice
+                        yield from self._declared(symbol, scope)
                 case ast.Use():
                     for part in signature.symbols.values():
                         if isinstance(part, resolved.PartSymbol) and part.node is declaration:
@@ -96,18 +84,31 @@ class TemplateBuilder:
                     yield resolved.Fairness(
                         self._expression_checker.fairness(declaration.condition, scope), declaration.span
                     )
-                case ast.Agent(name):
-                    agent = signature.symbols.get(name.text)
-                    if isinstance(agent, resolved.AgentSymbol) and agent.node is declaration:
-                        with self._problems.local():
-                            agents = tuple(self._agents.agent(agent, scope))
-                        yield from agents
                 case ast.Analyze():
                     with self._problems.local():
                         analyses = tuple(self._agents.analyze(declaration, scope))
                     yield from analyses
                 case ast.Role() | ast.Define():
                     pass
+
+    def _declared(self, symbol: resolved.Indexed, scope: Scope) -> Iterator[resolved.Body]:
+        """Yield what the declaration of a symbol stands for."""
+        match symbol:
+            case resolved.MessageSymbol():
+                yield from self._message(symbol, scope)
+            case resolved.FactSymbol():
+                meaning = self._expression_checker.condition(symbol.node.value, scope, Purpose.STATE)
+                yield resolved.Fact(symbol, meaning)
+            case resolved.CommitmentSymbol():
+                yield from self._commitment(symbol, scope)
+            case resolved.ClaimSymbol():
+                yield from self._claim(symbol, scope)
+            case resolved.AgentSymbol():
+                with self._problems.local():
+                    agents = tuple(self._agents.agent(symbol, scope))
+                yield from agents
+            case resolved.PartSymbol():
+                raise AssertionError("a part is declared by `use`")
 
     # --- messages -------------------------------------------------------------------------------
 

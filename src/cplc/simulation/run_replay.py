@@ -13,7 +13,7 @@ from cplc.logic.expressions import And, Expr, Value
 from cplc.records import dataclass
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
-from cplc.system.printer import expr_text
+from cplc.system.printer import expr_text, value_text
 from cplc.system.trace import Move, Run
 
 # --- Parser of recorded runs: from `verify --format json`, `simulate --format json`, `--itf`, or written by hand
@@ -255,8 +255,8 @@ def _start(system: System, given: Mapping[str, Value]) -> State:
             continue
         written = {_typed(value): value for value in initial}.get(_typed(given[name]))
         if written is None:
-            among = " or ".join(_text(value) for value in initial[:_MOST])
-            wrong.append(f"`{name}` is {_text(given[name])} at first, not {among}")
+            among = " or ".join(value_text(value) for value in initial[:_MOST])
+            wrong.append(f"`{name}` is {value_text(given[name])} at first, not {among}")
         else:
             state[name] = written
     if wrong:
@@ -340,13 +340,13 @@ def _round(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
 def _unlike(actual: State, expected: Mapping[str, Value]) -> Iterator[str]:
     for name, value in expected.items():
         if _typed(actual[name]) != _typed(value):
-            yield f"`{name}` becomes {_text(actual[name])}, not {_text(value)}"
+            yield f"`{name}` becomes {value_text(actual[name])}, not {value_text(value)}"
 
 
 def _differences(then: State, now: State) -> Iterator[str]:
     for name, value in then.items():
         if now[name] != value:
-            yield f"`{name}` was {_text(value)} and is {_text(now[name])}"
+            yield f"`{name}` was {value_text(value)} and is {value_text(now[name])}"
 
 
 def _failing(guard: Expr, state: State) -> Iterator[str]:
@@ -355,7 +355,3 @@ def _failing(guard: Expr, state: State) -> Iterator[str]:
     for part in parts:
         if not holds(part, state):
             yield f"`{expr_text(part)}` does not hold"
-
-
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from cplc.system.participant import Belief, Event, Participant
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
+    from cplc.compilation import EngineName
     from cplc.compilation.participants import ParticipantQuery
     from cplc.decision.results import Bounds, Figure, LineResult
     from cplc.semantics.model import AnalyzeLine
@@ -208,8 +210,33 @@ def with_imports(file: SourceText, reading: Compilation) -> SourceText:
 def _verify(job: Job, reading: Compilation) -> Iterator[JobOutput]:
     bound_questions = reading.questions_with_thresholds(job.names)
     yield JobSubjects(tuple(one.question.name for one in bound_questions))
+    rows: dict[str, ResultRow] = {}
     for result in reading.verify(bound_questions, job.options.engine):
-        yield result.question.name, (_verdict_row(result),)
+        row = _verdict_row(result)
+        if job.options.measure:
+            memory = _peak_megabytes()
+            row = replace(row, figures=(*row.figures, ("seconds", round(result.seconds, 3)), ("megabytes", memory)))
+            rows[row.subject] = row
+        yield row.subject, (row,)
+    if rows:  # the verdicts stand, even if the states cannot be counted
+        states = str(count_reachable(reading.system, _counting_engine(job)))
+        for row in rows.values():
+            yield row.subject, (replace(row, figures=(("states", states), *row.figures)),)
+
+
+def _peak_megabytes() -> float | None:
+    """Return the peak of the resident memory of this process, in megabytes; None where it is unknown."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def _counting_engine(job: Job) -> EngineName:
+    """Return the engine that counts states: not every engine enumerates them."""
+    return "auto" if job.options.engine in {"onthefly", "reduced"} else job.options.engine
 
 
 def _verdict_row(result: Result) -> ResultRow:
@@ -310,7 +337,7 @@ def _simulate(job: Job, compilation: Compilation) -> Iterator[JobOutput]:
 def _stats(job: Job, reading: Compilation) -> Iterator[JobOutput]:
     yield JobSubjects(("reachable states",))
     system = reading.system
-    engine = "auto" if job.options.engine in {"onthefly", "reduced"} else job.options.engine
-    states = str(count_reachable(system, engine))  # as text: it may have more digits than a numeric column
+    # As text: it may have more digits than a numeric column.
+    states = str(count_reachable(system, _counting_engine(job)))
     figures = (("variables", len(system.variables)), ("steps", len(system.steps)), ("states", states))
     yield "reachable states", (ResultRow("reachable states", "", figures),)

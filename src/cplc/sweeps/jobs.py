@@ -29,6 +29,8 @@ class SweepOptions:
     steps: int = 100
     """Maximum number of steps of a simulated run."""
     bias: Literal["coverage", "uniform"] = "coverage"
+    measure: bool = False
+    """True if verdicts come with the number of states, the time and the memory they took."""
 
 
 @dataclass(frozen=True)

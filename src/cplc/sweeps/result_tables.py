@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from cplc.control_characters import json_text
+from cplc.control_characters import json_text, printable
 from cplc.records import dataclass
 from cplc.runtime.file_access import read_bytes
 from cplc.sweeps.jobs import Assignments, Cell, Job, JobResult, ResultRow
 
-TableFormat = Literal["csv", "json", "parquet"]
+TableFormat = Literal["csv", "json", "parquet", "tex"]
 _MAX_TABLE_BYTES: Final = 2**30
 """Maximum size of a table to resume from, in bytes."""
-TABLE_FORMATS: Final[dict[str, TableFormat]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+TABLE_FORMATS: Final[dict[str, TableFormat]] = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".tex": "tex"}
 
 _LEADING_COLUMNS: Final = ("subject", "answer", "as_expected")
 _TRAILING_COLUMNS: Final = ("reason", "part", "seed", "key")
@@ -135,6 +135,51 @@ def written(table: ResultTable, form: TableFormat) -> bytes:
             return (json_text(document(table), 1) + "\n").encode()
         case "parquet":
             return _parquet_bytes(table)
+        case "tex":
+            return _latex(table).encode()
+
+
+def _latex(table: ResultTable) -> str:
+    """Return a table in LaTeX, with the rules of the package `booktabs`: the columns that vary.
+
+    Values that all rows share are in comments above it.
+    """
+    columns = {name: list(map(_latex_cell, cells)) for name, cells in table.columns().items() if name not in _ROW_ONLY}
+    varied = {
+        name: cells for name, cells in columns.items() if any(cells) and (len(set(cells)) > 1 or name in _LATEX_ALWAYS)
+    }
+    shared = [f"% {name}: {cells[0]}" for name, cells in columns.items() if name not in varied and any(cells)]
+    is_number = [all(re.fullmatch(_LATEX_NUMBER, cell) for cell in cells) for cells in varied.values()]
+    alignment = "".join("r" if one else "l" for one in is_number)
+    rows = zip(*varied.values(), strict=True)
+    heads = (_latex_text(_LATEX_HEADS.get(name, name.replace("_", " "))) for name in varied)
+    lines_of_table = [
+        "% needs \\usepackage{booktabs}", *shared, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule",
+        " & ".join(heads) + r" \\", r"\midrule", *(" & ".join(row) + r" \\" for row in rows), r"\bottomrule",
+        r"\end{tabular}",
+    ]  # fmt: skip
+    return "\n".join(lines_of_table) + "\n"
+
+
+_ROW_ONLY: Final = frozenset({"as_expected", "reason", "part", "seed", "key"})
+"""Columns that a printed table does not have."""
+_LATEX_ALWAYS: Final = frozenset({"answer", "states", "seconds", "megabytes"})
+_LATEX_HEADS: Final = {"seconds": "time (s)", "megabytes": "memory (MB)", "answer": "verdict", "subject": "property"}
+_LATEX_NUMBER: Final = r"-?[\d\\,.]*"
+_LATEX_SPECIAL: Final = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+}  # fmt: skip
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX_SPECIAL.get(char, char) for char in printable(text))
+
+
+def _latex_cell(cell: Cell) -> str:
+    """Return a cell; digits of whole numbers are grouped by thin spaces."""
+    text = _csv_cell(cell)
+    return rf"{int(text):,}".replace(",", r"\,") if re.fullmatch(r"\d{5,4000}", text) else _latex_text(text)
 
 
 def document(table: ResultTable) -> dict[str, object]:
@@ -194,6 +239,8 @@ def _parquet() -> tuple[Any, Any]:
 def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     """Return the records of an earlier table by the keys of their jobs."""
     form = form_of(path)
+    if form == "tex":
+        raise TableError(f"cannot resume from `{path}`: LaTeX has the columns of a printed table only")
     try:
         records = _records(read_bytes(path, _MAX_TABLE_BYTES), form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
@@ -220,6 +267,8 @@ def _records(content: bytes, form: TableFormat) -> list[dict[str, Cell]]:
             _, parquet = _parquet()
             rows: list[dict[str, Cell]] = parquet.read_table(io.BytesIO(content)).to_pylist()
             return rows
+        case "tex":
+            raise ValueError("not a table of a sweep")
 
 
 def _cell(name: str, cell: Any) -> Cell:

@@ -10,28 +10,21 @@ from fractions import Fraction
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.source import Span
+from cplc.source import Spanned
 from cplc.syntax.ast_expressions import *
 from cplc.syntax.ast_expressions import Domain, Duration, Expr, Joining, Name, Range, Ref
-
-
-def _span() -> Span:
-    """Declare the span of a node."""
-    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
-
 
 # --- types ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class BoolType:
-    span: Span = _span()
+class BoolType(Spanned):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
-class EnumType:
+class EnumType(Spanned):
     members: tuple[Name, ...]
-    span: Span = _span()
 
 
 Type = BoolType | Range | EnumType
@@ -41,37 +34,34 @@ Type = BoolType | Range | EnumType
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Spanned):
     """A parameter of a protocol (with a default) or of a message (without)."""
 
     name: Name
     type: Type
     default: Expr | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class RoleVariable:
+class RoleVariable(Spanned):
     name: Name
     type: Type
     initial: Expr | None
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class Role(Spanned):
     """``role Cus[n] { var ... }``; ``size`` is None for a single role."""
 
     name: Name
     size: Expr | None
     variables: tuple[RoleVariable, ...]
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Spanned):
     """``create goods``, ``delegate a to b retaining``, ``justify p with q``; the verb is not yet checked."""
 
     verb: Name
@@ -79,66 +69,57 @@ class Operation:
     target: Ref | None = None
     retaining: bool = False
     joined: Joining = "to"
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Spanned):
     variable: Ref
     value: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class After(Spanned):
     condition: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Unless:
+class Unless(Spanned):
     condition: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Spanned):
     condition: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Means(Spanned):
     operations: tuple[Operation, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class Set(Spanned):
     assignments: tuple[Assignment, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class OnReceipt:
+class OnReceipt(Spanned):
     assignments: tuple[Assignment, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Resets:
+class Resets(Spanned):
     messages: tuple[Ref, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
-    span: Span = _span()
+class Restart(Spanned):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
-class Repeatable:
-    span: Span = _span()
+class Repeatable(Spanned):
+    pass
 
 
 Condition = After | Unless | If
@@ -146,7 +127,7 @@ Clause = Condition | Means | Set | OnReceipt | Resets | Restart | Repeatable
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Spanned):
     """``A -> B : name(parameters) clauses``."""
 
     name: Name
@@ -155,25 +136,22 @@ class Message:
     parameters: tuple[Parameter, ...]
     clauses: tuple[Clause, ...]
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Spanned):
     members: tuple[Ref, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Spanned):
     name: Name
     value: Expr
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(Spanned):
     """``commitment g = C(debtor, creditor, antecedent, consequent) within k expires k revocable``."""
 
     name: Name
@@ -185,11 +163,10 @@ class Commitment:
     expires: Expr | None = None
     revocable: bool = False
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Spanned):
     """``claim p = claim(maker, addressee, content)``."""
 
     name: Name
@@ -197,19 +174,17 @@ class Claim:
     addressee: Ref
     content: Expr
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Spanned):
     """``clock tick = 1 h``: the length of a tick, in the model and in logs."""
 
     length: Duration
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Spanned):
     """``channel i -> j unordered within 2``; all channels without ``i -> j``."""
 
     sender: Ref | None
@@ -217,30 +192,27 @@ class Channel:
     is_unordered: bool = False
     within: Expr | None = None
     """The most ticks that a message is in flight."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Spanned):
     """``for c in Cus { ... }``."""
 
     variable: Name
     domain: Domain
     body: tuple[Declaration, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Spanned):
     """``payer = c``: a role or parameter of the used protocol, with its binding."""
 
     name: Name
     value: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Use(Spanned):
     """``use Payment(payer = c) as part after offer``; without ``as`` the protocol's own name."""
 
     protocol: Ref
@@ -249,31 +221,28 @@ class Use:
     conditions: tuple[Condition, ...] = ()
     """The start condition of a part."""
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Define:
+class Define(Spanned):
     """``define responds(p, q) = AG (p -> AF q)``."""
 
     name: Name
     parameters: tuple[Name, ...]
     body: Expr
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
+class Assumed(Spanned):
     """``R within 2`` after ``assuming``: a role or message, or the Ref `all`, and the ticks within which it acts."""
 
     subject: Ref
     within: Expr | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class Property(Spanned):
     """``property name "doc" assuming R, S within 1: formula expect holds``."""
 
     name: Name
@@ -282,7 +251,6 @@ class Property:
     formula: Expr
     expect: Literal["holds", "fails"] = "holds"
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,110 +263,99 @@ class CheckItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Spanned):
     """``check sound, live expect fails, ... assuming R within 1``."""
 
     checks: tuple[CheckItem, ...]
     assuming: tuple[Assumed, ...] = ()
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Fairness:
+class Fairness(Spanned):
     condition: Expr
-    span: Span = _span()
 
 
 # --- what one participant wants and believes --------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Decimal:
+class Decimal(Spanned):
     """``0.9``, ``+10``, ``-6.5``: exact."""
 
     value: Fraction
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Spanned):
     condition: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Spanned):
     """``pay: +10``; a family without indices stands for each of its messages."""
 
     message: Ref
     amount: Decimal
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class Values(Spanned):
     """``value pay: +10, deliver: -6``."""
 
     worths: tuple[Worth, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(Spanned):
     """``pay 0.9``, ``bid(3) 0.1``, ``pay 0.85..0.95``: a message or one payload of it, and its probability."""
 
     message: Ref
     payload: tuple[Expr, ...]
     low: Decimal
     high: Decimal | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(Spanned):
     """``believes Buyer when ordered: pay 0.9 | refuse 0.1``."""
 
     role: Ref
     condition: Expr | None
     events: tuple[Event, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Spanned):
     """``chooses ship | cancel when paid``."""
 
     messages: tuple[Ref, ...]
     condition: Expr | None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class Each(Spanned):
     """``for c in Cus { ... }`` inside an agent."""
 
     variable: Name
     domain: Domain
     body: tuple[AgentItem, ...]
-    span: Span = _span()
 
 
 AgentItem = Goal | Values | Belief | Decision | Each
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Spanned):
     """``agent Alice plays Seller { goal paid ... }``."""
 
     name: Name
     roles: tuple[Ref, ...]
     body: tuple[AgentItem, ...]
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Spanned):
     """``achievement >= 0.85 expect fails``; the aspect is not yet checked."""
 
     aspect: Name
@@ -406,17 +363,15 @@ class Threshold:
     value: Decimal
     expect: Literal["holds", "fails"] | None = None
     """None where it is not written; that of the last threshold is about the whole line."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Analyze:
+class Analyze(Spanned):
     """``analyze Alice assuming Buyer: conformance > 0.8, value > 3``: thresholds that one plan has to meet together."""
 
     agent: Ref
     assuming: tuple[Assumed, ...]
     thresholds: tuple[Threshold, ...]
-    span: Span = _span()
 
 
 Obligation = Commitment | Claim
@@ -427,7 +382,7 @@ Declaration = (
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Spanned):
     """``protocol P(parameters) "title" sync { declarations }``."""
 
     name: Name
@@ -436,33 +391,29 @@ class Protocol:
     sync: bool
     declarations: tuple[Declaration, ...]
     doc: str | None = field(default=None, compare=False)
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class Import(Spanned):
     """``import std.payments`` (dotted) or ``import "./ship.cpl" as ship`` (a path)."""
 
     target: str
     is_path: bool
     alias: Name | None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class Version(Spanned):
     """``cpl 2``: the version of the language that a file is written in."""
 
     number: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class File(Spanned):
     """Everything in one file; protocols and defines in the order written."""
 
     imports: tuple[Import, ...]
     protocols: tuple[Protocol, ...]
     defines: tuple[Define, ...]
     version: Version | None = None
-    span: Span = _span()

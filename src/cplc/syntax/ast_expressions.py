@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.source import Span
+from cplc.source import Spanned
 
 # --- Names, which the trees of both languages have
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Spanned):
     text: str
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 __all__ = [
@@ -45,17 +43,11 @@ __all__ = [
 ]
 
 
-def _span() -> Span:
-    """Declare the span of a node."""
-    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
-
-
 @dataclass(frozen=True, slots=True)
-class Literal_:
+class Literal_(Spanned):
     """``true``, ``false`` or a whole number."""
 
     value: bool | int
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +59,26 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Spanned):
     """``pay``, ``pay[c]``, ``part.pay[i]``, ``Mer.stock``, ``order.price``, ``Cus[2]``."""
 
     segments: tuple[Segment, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class View(Spanned):
     """``goods@Mer``: the state of a commitment as one role sees it."""
 
     commitment: Ref
     role: Ref
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Spanned):
     """``active(goods)``, ``sent(pay)``, ``responds(p, q)``: lifecycle atoms and macros."""
 
     name: Name
     arguments: tuple[Expr, ...]
-    span: Span = _span()
 
 
 UnaryOp = Literal["!", "-", "X", "F", "G", "Y", "O", "H"]
@@ -100,7 +89,7 @@ BinaryOp = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Spanned):
     """A prefix operator; ``bound`` is the k of ``F<=k`` and ``G<=k``, and the b of ``F[a..b]``."""
 
     op: UnaryOp
@@ -110,11 +99,10 @@ class Unary:
     """The bound counts ticks: ``F<=k ticks``."""
     low: Expr | None = None
     """The a of ``F[a..b]``."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Spanned):
     """An infix operator; ``bound`` is the k of ``U<=k``, and the b of ``U[a..b]``."""
 
     op: BinaryOp
@@ -125,41 +113,37 @@ class Binary:
     """The bound counts ticks: ``U<=k ticks``."""
     low: Expr | None = None
     """The a of ``U[a..b]``."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(Spanned):
     """``p & q & r`` or ``p | q``: two operands or more; one in parentheses may be another of the same kind."""
 
     op: Literal["&", "|"]
     operands: tuple[Expr, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Quantifier:
+class Quantifier(Spanned):
     """``forall c in Cus: body`` or ``exists i in 1..n: body``."""
 
     kind: Literal["forall", "exists"]
     variable: Name
     domain: Domain
     body: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class OverPaths:
+class OverPaths(Spanned):
     """``A path`` or ``E path``; ``AG p`` is ``OverPaths("A", Unary("G", p))``. ``along`` is ARCTL's α."""
 
     quantifier: Literal["A", "E"]
     path: Expr
     along: Expr | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Social:
+class Social(Spanned):
     """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment.
 
     ``SCc(i -> j, trigger, body)`` has a trigger.
@@ -170,14 +154,13 @@ class Social:
     """The debtor and the creditor, or the commitment."""
     body: Expr
     trigger: Expr | None = None
-    span: Span = _span()
 
 
 ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(Spanned):
     """``WCC(i -> j, antecedent, consequent)`` and the like, ``WCC(c, …)`` of one commitment; ``DeS(i -> j, k, …)``."""
 
     modality: ConditionalModality
@@ -187,17 +170,15 @@ class Conditional:
     """The third role, or the other commitment, of `DeS` and `AsS`."""
     antecedent: Expr
     consequent: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(Spanned):
     """``K(i, body)``, ``EK({i, j}, body)``, ``DK(...)``, ``CK(...)``."""
 
     modality: Literal["K", "EK", "DK", "CK"]
     group: tuple[Ref, ...]
     body: Expr
-    span: Span = _span()
 
 
 Joining = Literal["to", "with"]
@@ -205,7 +186,7 @@ Joining = Literal["to", "with"]
 
 
 @dataclass(frozen=True, slots=True)
-class Does:
+class Does(Spanned):
     """``does(pay)``, ``does(send pay)``, ``does(create goods)``, ``does(Mer)``; the verb is None if none is written."""
 
     verb: Name | None
@@ -214,24 +195,21 @@ class Does:
     joined: Joining = "to"
     by: Name | None = None
     """`message` if only an operation of a message counts, otherwise empty."""
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Strategic:
+class Strategic(Spanned):
     """``<<i, j>> path``."""
 
     group: tuple[Ref, ...]
     path: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Spanned):
     """``36 h`` or ``PT36H``: a number of ticks by their length; in deadlines alone."""
 
     text: str
-    span: Span = _span()
 
 
 Expr = (
@@ -241,12 +219,11 @@ Expr = (
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Spanned):
     """``low..high``."""
 
     low: Expr
     high: Expr
-    span: Span = _span()
 
 
 Domain = Ref | Range

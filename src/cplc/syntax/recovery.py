@@ -162,13 +162,11 @@ def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
 
 def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> str:
     """Return the keyword of the declaration that begins here, or the empty string."""
-    if not (token.text[0].isalpha() or token.text[0] == "_"):
+    if not _is_wordlike(token.text):
         return ""
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
-    if token.text == "cpl" and after.text[:1].isdigit() and not layout.brackets:
-        return "cpl"
-    if token.text == "clock" and after.text == "tick" and not layout.brackets:
-        return "clock"
+    if not layout.brackets and _is_two_words(token.text, after.text):
+        return token.text
     if token.text in DECLARATIONS:
         if token.text == "claim" and after.text == "(":
             return ""
@@ -183,7 +181,21 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "channel" if is_channel else "message"
     if layout.brackets or not (begins_line or layout.current is None):
         return ""
-    if token.text == "message" and (after.text[:1].isalpha() or after.text[:1] == "_"):
+    return _meant(layout, before, token, after, begins_line=begins_line)
+
+
+def _is_wordlike(text: str) -> bool:
+    return text[:1].isalpha() or text[:1] == "_"
+
+
+def _is_two_words(text: str, after: str) -> bool:
+    """Return whether the words begin `cpl 2` or `clock tick`, which are no names."""
+    return (text == "cpl" and after[:1].isdigit()) or (text == "clock" and after == "tick")
+
+
+def _meant(layout: _Layout, before: Token, token: Token, after: Token, *, begins_line: bool) -> str:
+    """Return the keyword of the declaration that a user probably meant, or the empty string."""
+    if token.text == "message" and _is_wordlike(after.text):
         return "message"
     if begins_line and _ends_operand(before.text) and _BROKEN_ARROW.match(layout.text, token.start):
         return "message"
@@ -200,7 +212,7 @@ def _ends_operand(text: str) -> bool:
 
 def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
     """Return the keyword that a word at the beginning of a line misspells, and report it."""
-    if not (after.text[:1].isalpha() or after.text[:1] == "_"):
+    if not _is_wordlike(after.text):
         return ""
     meant = closest_word(token.text, RESERVED)
     if meant not in DECLARATIONS or len(token.text) < 3:

@@ -237,7 +237,8 @@ def _loosest(text: str) -> int:
 # --- expressions
 
 
-def value_text(value: Value) -> str:
+def value_text(value: object) -> str:
+    """Return a value as the language has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,8 +1,9 @@
 """``python -m cplc.workers.worker_main PREPARE``: runs tasks from standard input, each in a separate process.
 
 With ``fork``, the worker loads grammars and libraries once and forks for each task: no state leaks between tasks, and
-memory is that of one task. Without it, the worker runs one task and exits. It exits with all its children as soon as
-the other end of the pipe is closed.
+memory is that of one task. A task reports the modules that it imported, and the worker imports them before the next.
+Without ``fork``, the worker runs one task and exits. It exits with all its children as soon as the other end of the
+pipe is closed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import select
 import signal
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import IO, Literal
 
@@ -44,7 +46,9 @@ def main() -> None:
             task = _next_task(requests)
         except EOFError:
             return
-        send(replies, ("ended", _run_in_copy(task, requests, replies)))
+        code, modules = _run_in_copy(task, requests, replies)
+        send(replies, ("ended", code))
+        _import_modules(modules)
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
@@ -63,8 +67,22 @@ def _next_task(requests: IO[bytes]) -> Task:
     return task
 
 
-def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> int:
-    """Run a task in a forked process; return its exit code. Exit with it if the parent closes the pipe."""
+def _import_modules(names: list[str]) -> None:
+    """Import the modules that a task needed, so that the next task finds them."""
+    missing = [name for name in names if name not in sys.modules]
+    for name in missing:
+        with suppress(Exception):  # a module may exist under another name only
+            import_module(name)
+    if missing:
+        gc.freeze()
+
+
+def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> tuple[int, list[str]]:
+    """Run a task in a forked process; return its exit code, and the names of the modules it had at its end.
+
+    Exit with it if the parent closes the pipe.
+    """
+    before = frozenset(sys.modules)
     reading, writing = os.pipe()
     theirs, ours = os.pipe()
     process = os.fork()
@@ -74,6 +92,8 @@ def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> int:
         threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
         send(replies, ("begun", os.getpid()))
         _run_in_thread(task, replies)
+        with suppress(OSError), os.fdopen(writing, "w", encoding="utf-8") as stream:
+            stream.write("\n".join(name for name in sys.modules if name not in before))
         os._exit(0)
     os.close(writing)
     os.close(theirs)
@@ -81,9 +101,10 @@ def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> int:
     if reading not in ready:  # the parent sends nothing during a task: it has closed the pipe
         os.kill(process, signal.SIGKILL)
         os._exit(0)
-    os.close(reading)
+    with os.fdopen(reading, encoding="utf-8") as stream:
+        modules = stream.read().split("\n")  # ends with the process
     os.close(ours)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), modules
 
 
 def _end_with(lifeline: int) -> None:

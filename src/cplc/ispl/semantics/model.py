@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.source import Span
+from cplc.source import Span, Spanned
 
 Truth = bool
 Datum = bool | int | str
@@ -256,14 +256,13 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class EvolutionLine:
+class EvolutionLine(Spanned):
     assignments: tuple[Assignment, ...]
     condition: Condition
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Spanned):
     """Protocol lines may overlap; the allowed actions are the union of all applicable lines.
 
     ``other`` are the actions where no line applies; without any, such states are deadlocks. All actions of an
@@ -279,7 +278,6 @@ class Agent:
     protocol: tuple[ProtocolLine, ...]
     other: tuple[str, ...]
     evolution: tuple[EvolutionLine, ...]
-    span: Span = field(compare=False, repr=False, kw_only=True)
     protocol_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
@@ -295,7 +293,7 @@ class Proposition:
 
 
 @dataclass(frozen=True, slots=True)
-class Specification:
+class Specification(Spanned):
     """A formula that all initial states must satisfy, with its source text.
 
     LTL and CTL* quantify over infinite runs only, CTL also over finite maximal runs.
@@ -304,7 +302,6 @@ class Specification:
     logic: Literal["CTL", "LTL", "CTL*"]
     formula: Formula
     text: str
-    span: Span = field(compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

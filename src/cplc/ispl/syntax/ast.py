@@ -7,11 +7,10 @@ operands as were written side by side: generated files have thousands.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import Final, Generic, Literal, TypeVar
 
 from cplc.records import dataclass
-from cplc.source import Span
+from cplc.source import Spanned
 from cplc.syntax.ast_expressions import Name
 
 # --- Reserved words and sections of ISPL
@@ -71,54 +70,44 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _span() -> Span:
-    """Declare the span of a node."""
-    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
-
-
 # --- values
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Spanned):
     value: int
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Spanned):
     value: bool
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Spanned):
     """``x``, a variable or a value of an enumeration; ``Agent.x``, a variable of that agent."""
 
     owner: Name | None
     name: Name
-    span: Span = _span()
 
     def __str__(self) -> str:
         return self.name.text if self.owner is None else f"{self.owner.text}.{self.name.text}"
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Spanned):
     """Arithmetic on numbers, ``& | ^`` on booleans."""
 
     op: Literal["+", "-", "*", "/", "&", "|", "^"]
     left: Value
     right: Value
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Complement:
+class Complement(Spanned):
     """``~b``"""
 
     operand: Value
-    span: Span = _span()
 
 
 Value = Number | Truth | Ref | Operation | Complement
@@ -130,35 +119,31 @@ Operand = TypeVar("Operand")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Spanned):
     op: Relation
     left: Value
     right: Value
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Acts:
+class Acts(Spanned):
     """``Action = a`` of the agent itself; ``Agent.Action = a``."""
 
     agent: Name | None
     action: Name
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Generic[Operand]):
+class Not(Generic[Operand], Spanned):
     operand: Operand
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Junction(Generic[Operand]):
+class Junction(Generic[Operand], Spanned):
     """``p and q and r``; ``p or q``."""
 
     op: Literal["and", "or"]
     operands: tuple[Operand, ...]
-    span: Span = _span()
 
 
 Condition = Comparison | Acts | Not["Condition"] | Junction["Condition"]
@@ -173,65 +158,58 @@ Commitment = Literal["C", "Fu", "WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS",
 
 
 @dataclass(frozen=True, slots=True)
-class Prop:
+class Prop(Spanned):
     name: Name
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class ColourAtom:
+class ColourAtom(Spanned):
     """``Agent.RedStates``"""
 
     agent: Name
     colour: Colour
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Spanned):
     """``AG p``; ``A`` over a path formula; ``X p`` within it."""
 
     op: Prefix
     operand: Formula
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Spanned):
     op: Literal["U", "->"]
     left: Formula
     right: Formula
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Knows:
+class Knows(Spanned):
     """``K(agent, p)``, ``GK(group, p)``"""
 
     op: Knowledge
     who: Name
     operand: Formula
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Enforces:
+class Enforces(Spanned):
     """``<group> F p``"""
 
     group: Name
     goal: Formula
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Commits:
+class Commits(Spanned):
     """``SCC(debtor, creditor, p, q)`` and the like, of MCMAS+; ``degree`` is the ``>= N`` of ``Tp`` and ``Tc``."""
 
     op: Commitment
     agents: tuple[Name, ...]
     operands: tuple[Formula, ...]
     degree: tuple[Relation, int] | None = None
-    span: Span = _span()
 
 
 Formula = (
@@ -242,58 +220,52 @@ Formula = (
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
-    span: Span = _span()
+class Boolean(Spanned):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
-class Enumeration:
+class Enumeration(Spanned):
     values: tuple[Name, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class Bounded(Spanned):
     low: int
     high: int
-    span: Span = _span()
 
 
 Type = Boolean | Enumeration | Bounded
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Spanned):
     name: Name
     type: Type
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class ProtocolLine:
+class ProtocolLine(Spanned):
     """The actions that a condition allows; ``Other`` has none."""
 
     condition: Condition | None
     actions: tuple[Name, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Spanned):
     variable: Name
     value: Value
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class EvolutionLine:
+class EvolutionLine(Spanned):
     assignments: tuple[Assignment, ...]
     condition: Condition
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Spanned):
     name: Name
     obsvars: tuple[Variable, ...]
     lobsvars: tuple[Name, ...]
@@ -302,7 +274,6 @@ class Agent:
     actions: tuple[Name, ...]
     protocol: tuple[ProtocolLine, ...]
     evolution: tuple[EvolutionLine, ...]
-    span: Span = _span()
 
     @property
     def is_environment(self) -> bool:
@@ -310,32 +281,29 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposition:
+class Proposition(Spanned):
     """``name if condition``"""
 
     name: Name
     condition: Condition
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Group(Spanned):
     name: Name
     members: tuple[Name, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Specification:
+class Specification(Spanned):
     """A formula of the section `Formulae`."""
 
     logic: Logic
     formula: Formula
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class File(Spanned):
     semantics: Literal["MA", "SA"] | None
     agents: tuple[Agent, ...]
     propositions: tuple[Proposition, ...]
@@ -343,4 +311,3 @@ class File:
     groups: tuple[Group, ...]
     fairness: tuple[Formula, ...]
     specifications: tuple[Specification, ...]
-    span: Span = _span()
