@@ -264,6 +264,14 @@ def _leads_to_three(high: int) -> Formula:
     return A(G(f.Implies(_ZERO, A(f.Finally(_THREE, _units(0, high))))))
 
 
+def _exactly_after(units: int) -> Formula:
+    return A(G(f.Implies(_ZERO, A(f.Finally(_THREE, _units(units, units))))))
+
+
+def _not_before(high: int) -> Formula:
+    return A(G(f.Implies(_ZERO, A(f.Globally(f.Not(_THREE), _units(0, high))))))
+
+
 @pytest.mark.parametrize(
     ("formula", "holds"),
     [
@@ -280,6 +288,15 @@ def _leads_to_three(high: int) -> Formula:
         pytest.param(A(f.Finally(_ZERO, _units(5, 7))), False, id="ABF 5..7 p: three units are too few"),
         pytest.param(E(f.Globally(_ZERO, _units(0, 0))), True, id="EBG 0..0 p"),
         pytest.param(E(f.Globally(_ZERO, _units(0, 1))), False, id="EBG 0..1 p: time goes on"),
+        pytest.param(_exactly_after(3), True, id="AG (p -> AF=3 q): exactly three units later"),
+        pytest.param(_exactly_after(2), False, id="AG (p -> AF=2 q): not two units later"),
+        pytest.param(_exactly_after(7), True, id="AG (p -> AF=7 q): nor only then"),
+        pytest.param(_not_before(2), True, id="AG (p -> ABG 0..2 !q): the least delay from p to q is 3"),
+        pytest.param(_not_before(3), False, id="AG (p -> ABG 0..3 !q): and no more"),
+        pytest.param(A(G(A(f.Finally(_TWO, _units(0, 3))))), True, id="AG ABF 0..3 p: at least every four units"),
+        pytest.param(A(G(A(f.Finally(_TWO, _units(0, 2))))), False, id="AG ABF 0..2 p: and no more often"),
+        pytest.param(E(f.Until(f.Not(_TWO), _ONE, _units(4, 5))), False, id="E[!q BU 4..5 p]: q comes between"),
+        pytest.param(E(f.Until(f.Not(_THREE), _ONE, _units(0, 1))), True, id="E[!r BU 0..1 p]"),
     ],
 )
 @by_everybody

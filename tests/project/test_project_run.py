@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import psutil
 import pytest
 from tests.support.processes import descendants, end, is_alive, listening, until
@@ -138,6 +139,27 @@ def test_documents_have_the_results_of_every_file(tmp_path: Path, output: Output
     assert [line.split(",")[0] for line in annotations] == ["::error file=p/b.cpl", "::error file=p/c.cpl"]
 
 
+_SCHEMAS = _ROOT / "docs" / "schema"
+
+
+def test_json_conforms_to_its_schemas(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    _write(tmp_path, p__z=_ENDLESS)
+    whole, one = (
+        jsonschema.Draft202012Validator(json.loads((_SCHEMAS / name).read_text(encoding="utf-8")))
+        for name in ("project-1.json", "output-1.json")
+    )
+    for options in (["--fail-fast"], ["--timeout", "1", "--engine", "explicit"]):
+        document = json.loads(output("verify", "p", "--format", "json", *options)[1])
+        assert [error.message for error in whole.iter_errors(document)] == []
+        assert set(document) <= set(whole.schema["properties"])  # type: ignore[index]
+        for file in document["files"]:
+            assert [error.message for error in one.iter_errors({"format_version": 1, **file})] == []
+    for command in ("stats", "coverage", "analyze"):
+        document = json.loads(output(command, "p/a.cpl", "p/f.cpl", "--format", "json")[1])
+        assert [error.message for error in whole.iter_errors(document)] == []
+
+
 def test_limit_of_one_file_leaves_the_others(tmp_path: Path, output: Output) -> None:
     _write(tmp_path, a=_ENDLESS, b=_GOOD.format(name="Good"))
     code, out, _ = output("verify", ".", "--engine", "explicit", "--timeout", "2", "--workers", "2")
@@ -190,6 +212,15 @@ def test_project_without_files_is_an_error(tmp_path: Path, output: Output) -> No
     assert "This is not TOML" in output("verify")[2]
 
 
+def test_wrong_settings_are_reported_once(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    (tmp_path / "cplc.toml").write_text("[verify]\ntimeout = 'soon'\n", encoding="utf-8")
+    for arguments in (["p"], ["p/a.cpl", "p/c.cpl"]):
+        code, out, err = output("verify", *arguments)
+        assert (code, out) == (2, "")
+        assert err.count("bad-settings") == 1
+
+
 def test_command_line_takes_precedence_over_the_settings(tmp_path: Path, output: Output) -> None:
     _write(tmp_path, a=_GOOD.format(name="Good"))
     (tmp_path / "cplc.toml").write_text(
@@ -223,6 +254,19 @@ def test_options_of_one_file_are_refused(arguments: list[str], tmp_path: Path, o
     code, _, err = output("verify", "p", *arguments)
     assert code == 2
     assert f"{arguments[0]} requires one file" in err
+
+
+def test_file_that_ends_with_a_message_is_in_every_document(tmp_path: Path, output: Output) -> None:
+    (tmp_path / "m.ispl").write_text((_ROOT / "examples" / "train_gate.ispl").read_text(encoding="utf-8"))
+    _write(tmp_path, a=_GOOD.format(name="Good"))
+    options = ("verify", "a.cpl", "m.ispl", "--channels", "sync", "--workers", "1", "--format")
+    code, out, _ = output(*options, "json")
+    assert code == 2
+    first, second = json.loads(out)["files"]
+    assert (first["exit"], second["exit"]) == (0, 2)
+    assert "a model in ISPL has no parameters" in second["error"]
+    cases = ElementTree.fromstring(output(*options, "junit")[1]).findall("testsuite/testcase/error")
+    assert ["a model in ISPL has no parameters" in (case.get("message") or "") for case in cases] == [True]
 
 
 # --- the cache

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.states import TooLarge
 from tests.reference.timed import TimedReference, bounds_of, delays_of
 from tests.reference.timed_games import TimedGame, TimedLogic, TooManyStrategies
-from tests.support.generators.timed_protocols import TimedSample, timed_protocols
+from tests.support.generators.timed_protocols import LONGEST, TimedSample, timed_protocols
 from tests.support.random_examples import examples
 from tests.support.timed_verdicts import compare, compiled
 
@@ -49,6 +50,24 @@ def test_winning_region_is_that_of_all_strategies(sample: TimedSample, data: st.
             satisfying = TimedLogic(game.reference, game.graph).satisfying
             tried = frozenset[int]().union(*game.successes(formula.path, satisfying, lambda _, state: state))
             assert tried == game.enforced(formula.path, satisfying), sample.text
+
+
+@examples(12)
+@given(
+    timed_protocols(property_count=1, strategic=True, contended_only=True).filter(lambda one: one.formulas[0][0] == "<")
+)
+def test_smaller_bounds_never_harm_a_group(sample: TimedSample) -> None:
+    """Others have fewer runs, and members can stop the clock sooner; time that cannot pass leaves the verdict open."""
+    answers = []
+    for ticks in range(LONGEST + 1):
+        timed = replace(sample, assumptions=((f"all within {ticks}",),))
+        compilation = compiled(timed.text)
+        if not compilation.ok:
+            return
+        (result,) = compilation.verify(compilation.questions(["p0"]), "explicit")
+        answers.append(result.answer)
+    decided = ["holds" if one == "vacuous" else one for one in answers if one != "unknown"]
+    assert decided == sorted(decided, reverse=True), (answers, sample.text)
 
 
 def _strategic(formula: Term) -> list[t.Strategic]:

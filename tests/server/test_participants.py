@@ -170,3 +170,13 @@ async def test_settings_of_the_project_count_as_soon_as_they_change(editor: Edit
         await editor.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     (diagnostic,) = editor.client.diagnostics[settings.as_uri()]
     assert diagnostic.code == "bad-settings"
+
+
+@pytest.mark.asyncio
+async def test_parameters_of_the_settings_count_in_the_editor(editor: Editor) -> None:
+    settings = editor.folder / "cplc.toml"
+    settings.write_text("[[overrides]]\nfiles = ['team.cpl']\nparameters = { n = 9 }\n", encoding="utf-8")
+    text = "cpl 2\nprotocol Team(n: 1..4 = 1) {\n  role A\n  role B[n]\n  for b in B { A -> b : m }\n}\n"
+    assert editor.codes(await editor.open("team.cpl", text)) == ["value-out-of-range"]
+    assert editor.codes(await editor.open("other.cpl", text)) == []
+    settings.unlink()

@@ -70,6 +70,13 @@ def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: Work
     assert small.is_settled
 
 
+def test_grace_does_not_change_the_limit_that_is_reported(apart: WorkerProcess) -> None:
+    began = time.monotonic()
+    (row,) = _rows(apart, _ENDLESS, TaskLimits(seconds=0.5, grace=1.0))
+    assert row.reason == "the time limit of 0.5 s was reached"
+    assert time.monotonic() - began > 1.4
+
+
 def test_limit_leaves_a_row_for_every_question(apart: WorkerProcess) -> None:
     item = _item("dining_cryptographers.cpl", SweepOptions(engine="explicit"), n="12")
     rows = _rows(apart, item, TaskLimits(seconds=3))  # a busy machine has compiled it by then

@@ -9,6 +9,7 @@ from tests.support.literate.blocks import blocks
 
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation
+from cplc.report.html import fragment
 from cplc.report.text import result_text
 from cplc.runtime.file_access import shipped
 from cplc.source import Source
@@ -51,6 +52,32 @@ def test_open_commitment_is_told_without_the_other_milestones() -> None:
     steps = [re.findall(r"^ +(\\d+)\\. ", text, re.MULTILINE) for text in (one, two)]
     assert steps[0] == steps[1]
     assert "28. " in result_text(_result(_MILESTONES, "no_dangling", n="2"), detail="everything")
+
+
+def test_page_folds_steps_that_do_not_matter() -> None:
+    result = _result(_MILESTONES, "no_dangling", n="2")
+    shown = fragment(1, result, "not as expected")
+    assert "<summary>… 18 steps that do not matter</summary>" in shown
+    assert shown.count("<li data-step=") == 28
+    assert "from here on `conditional(refund[1])` holds, whatever anybody does" in shown
+    assert (
+        "fund[2]"
+        not in shown[
+            shown.index("<svg", shown.index('class="chart"')) : shown.index("</svg>", shown.index('class="chart"'))
+        ]
+    )
+
+
+def test_page_shows_where_a_run_ends_and_what_was_expected() -> None:
+    text = _MILESTONES.replace(
+        "check no_dangling, resolvable", "property p: forall m in 1..n: AF paid[m]   expect fails"
+    )
+    result = _result(text, "p")
+    shown = fragment(1, result, "as expected")
+    assert 'class="verdict expected">fails' in shown
+    assert "fails for m = 1" in shown
+    assert _result(_MILESTONES, "no_dangling", n="1").answer == "fails"
+    assert ">end</th>" in fragment(1, _result(_MILESTONES, "no_dangling", n="1"), "not as expected")
 
 
 def test_resolvable_names_each_commitment_that_stays_open() -> None:

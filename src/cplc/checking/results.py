@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Literal
 
-from cplc.logic.formulas import Enforces, Formula
+from cplc.logic.expressions import Value
+from cplc.logic.formulas import Enforces, Formula, Knows
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.model import State, System
+from cplc.system.model import State, System, Variable
 from cplc.system.trace import Evidence, Run
 
 Answer = Literal["holds", "fails", "vacuous", "unknown"]
@@ -197,6 +198,17 @@ class PointOfNoReturn:
 
 
 @dataclass(frozen=True)
+class KnowledgeReason:
+    """The observation by which an agent knows a content, and the messages that lead from the one to the other."""
+
+    claim: Knows
+    variable: Variable
+    value: Value
+    chain: tuple[str, ...]
+    """Messages, each of which is sent only after the next one; empty if there is no such chain."""
+
+
+@dataclass(frozen=True)
 class SizeCoverage:
     """Sizes of a family that the verdict of a parameterised question covers."""
 
@@ -309,6 +321,8 @@ class Result:
     """Number of variables that the question does not depend on, and the evidence leaves out."""
     engine_reason: str = ""
     """Why this engine was selected."""
+    knowledge: KnowledgeReason | None = None
+    """The reason for knowledge that the question claims, if it holds and one is found."""
     operand: int | None = None
     """Number of the operand of the question's conjunction that the evidence refutes."""
     cached: bool = False

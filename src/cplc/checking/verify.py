@@ -27,7 +27,7 @@ from cplc.checking.realizability import (
 from cplc.checking.remarks import Remarks
 from cplc.checking.replay import EvidenceError, replay
 from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
-from cplc.checking.results import Answer, Question, Refinement, Remark, Responsibility, Result
+from cplc.checking.results import Answer, KnowledgeReason, Question, Refinement, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
@@ -36,6 +36,7 @@ from cplc.logic.formulas import (
     Enforces,
     Formula,
     Globally,
+    Knows,
     Not,
     OnPaths,
     Taken,
@@ -390,9 +391,21 @@ class _ResultBuilder:
         return replace(
             self._bare_result(answer, decider),
             evidence=evidence,
+            knowledge=None if vacuous else self._knowledge_reason(first, decider.engine),
             remarks=remarks + left_out,
             reason=problem or undecided,
         )
+
+    def _knowledge_reason(self, formula: Formula, engine: AnyEngine) -> KnowledgeReason | None:
+        """Return the reason for the knowledge that a valid formula claims, if an engine with all states decided it."""
+        if not isinstance(engine, Engine) or not any(isinstance(one, Knows) for one in subformulas(formula)):
+            return None
+        from cplc.checking.knowledge_reason import knowledge_reason
+
+        try:
+            return knowledge_reason(engine, formula, self.assuming)
+        except ResourceExhausted:
+            return None
 
     def _bare_result(self, answer: Answer, decider: Decider | None) -> Result:
         whole = self.selector.system

@@ -25,6 +25,7 @@ from cplc.cli.output import AnyFormat
 from cplc.cli.report_cache import ReportCache
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
+from cplc.diagnostics.core import Diagnostic
 from cplc.project.git_changes import GitError, affected_files, changed_paths
 from cplc.project.project_files import project_files
 from cplc.report.outcome import STANDINGS, Outcome
@@ -111,17 +112,22 @@ class ProjectRun:
             if not named:
                 output.write("no .cpl or .ispl file found: nothing was done\n", err=True)
                 return None
-            return named
+            folders = dict.fromkeys(Path(file).parent for file in named)
+            each = {one.path: one.diagnostics for one in map(settings_for, folders)}
+            return named if self._are_right([one for some in each.values() for one in some]) else None
         settings = settings_for(Path())
         if not settings.diagnostics and not settings.files:
             where = f"`{_displayed(settings.path)}` has no" if settings.path else "there is no `cplc.toml` with"
             raise click.UsageError(f"name a file or a folder: {where} `files` in a table `[project]`")
         listed = project_files(settings, ENDINGS)
-        problems = (*settings.diagnostics, *listed.diagnostics)
-        if problems:
-            form: AnyFormat = "concise" if self.form == "concise" else "text"
-            output.write_diagnostics(problems, form=form, colour=self.values.get("colour", "auto"), err=True)
-        return None if any(one.is_error for one in problems) else listed.files
+        return listed.files if self._are_right((*settings.diagnostics, *listed.diagnostics)) else None
+
+    def _are_right(self, problems: Sequence[Diagnostic]) -> bool:
+        """Report the problems of the settings, once for all files; return whether none is an error."""
+        errors = [one for one in problems if one.is_error]  # each file reports the warnings
+        form: AnyFormat = "concise" if self.form == "concise" else "text"
+        output.write_diagnostics(errors, form=form, colour=self.values.get("colour", "auto"), err=True)
+        return not errors
 
     def _requests(self, files: Sequence[str]) -> Iterator[FileRequest]:
         """Yield a request for the last protocol of each file, or the given one, and for those the settings name."""
@@ -161,7 +167,7 @@ class ProjectRun:
         if output.is_terminal():
             os.environ.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
         tasks = ((number, Task(outputs, (request,))) for number, request in missing if self._is_wanted(number))
-        most = TaskLimits(None if seconds is None else seconds + _GRACE_SECONDS)
+        most = TaskLimits(seconds, grace=_GRACE_SECONDS)
         return run_tasks(tasks, self.workers, most, prepare=PREPARE, waiting=progress.show, is_wanted=self._is_wanted)
 
     def _is_wanted(self, number: int) -> bool:
@@ -170,9 +176,17 @@ class ProjectRun:
     def _report(self, request: FileRequest, result: TaskResult) -> FileReport:
         for one in result.outputs:
             if isinstance(one, FileReport):
-                return one
+                return self._with_document(request, one)
         reason = result.reason
         return self._missing(request, reason, Exit.WRONG if result.is_bug else Exit.UNKNOWN)
+
+    def _with_document(self, request: FileRequest, report: FileReport) -> FileReport:
+        """Return the report; one that ended with a message has no document, and gets one with the message."""
+        is_missing = report.document is None and not report.nothing and self.form not in ("text", "concise")
+        if not is_missing:
+            return report
+        reason = " ".join("".join(text for text, is_error in report.chunks if is_error).split())
+        return replace(self._missing(request, reason or "there is no result", report.exit), chunks=report.chunks)
 
     def _missing(self, request: FileRequest, reason: str, code: Exit) -> FileReport:
         """Return the report on a file without a result, for this reason."""
@@ -180,7 +194,9 @@ class ProjectRun:
         if self.form == "json":
             document = {
                 "command": self.command, "file": request.file, "parameters": {}, "diagnostics": [],
-                "interrupted": reason, "error": reason if code == Exit.WRONG else None, "exit": code,
+                **({"results": [], "switched_off": []} if self.command == "verify" else {}),
+                "interrupted": reason if code == Exit.UNKNOWN else None,
+                "error": reason if code == Exit.WRONG else None, "exit": code,
             }  # fmt: skip
         elif self.form in output.WHOLE:
             outcome = Outcome(self.command, request.label, __version__, interrupted=reason, among_others=True)

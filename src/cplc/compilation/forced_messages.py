@@ -18,7 +18,7 @@ MAX_MESSAGES: Final = 12
 
 
 def forced_note(model: CheckedModel, assuming: Collection[str], bounds: Mapping[str, int]) -> str | None:
-    """Return the note that names these messages, and offers to assume the remaining; None if there are none.
+    """Return the note that names these messages, and offers to assume the remaining ones; None if there are none.
 
     ``bounds`` has the bound of each bounded message.
     """

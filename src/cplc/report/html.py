@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,9 +19,10 @@ from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
-from cplc.report.step_text import place
-from cplc.report.text import expectation, result_text
+from cplc.report.step_text import knowledge_text, place
+from cplc.report.text import MIN_FOLDED, expectation, result_text
 from cplc.report.trace_narration import has_trace, told
+from cplc.system.trace import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class _Shown:
     lives: tuple[Life, ...]
     sights: tuple[Sight, ...]
     states: tuple[int, ...]
+    settled: int | None
+    """Number of steps after which the rest does not matter, and is folded."""
     is_all: bool
     """True if the evidence is this run alone."""
 
@@ -164,14 +168,14 @@ def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") 
         assuming=question.assumed,
         answer=result.answer,
         standing=standing,
-        style=STYLES[standing],
+        style="expected" if result.answer == "fails" and result.as_expected else STYLES[standing],
         expected=expectation(result).strip(),
         formula=question.asked,
         place=place(result.span),
         source=source_of(result.span),
         engine=result.engine,
         seconds=f"{result.seconds:.2f}",
-        remarks=tuple(remarks(result)),
+        remarks=(*_causes(result), *remarks(result)),
         closing=tuple(closing_sentences(result)),
         run=run,
         text=result_text(result, detail="everything") if is_told or not result.as_expected else "",
@@ -185,8 +189,25 @@ def _shown(result: Result) -> _Shown | None:
     narration = told(result.system, evidence)
     if not narration.run.moves:
         return None
+    settled = narration.settled
+    if settled is not None:  # the findings name it
+        narration = replace(narration, marks=narration.marks[1:])
+        settled = settled if len(narration.run.moves) - settled >= MIN_FOLDED else None
     rows, end = rows_of(result.system, narration)
-    lives, chart = lives_of(result.system, narration), chart_of(result.system, narration)
+    drawn = narration if settled is None else replace(narration, run=_beginning(narration.run, settled))
+    lives, chart = lives_of(result.system, narration), chart_of(result.system, drawn)
     is_all = not narration.asides and narration.pair is None and narration.strategy is None
     sights = sights_of(result.system, narration)
-    return _Shown(rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), is_all)
+    return _Shown(rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), settled, is_all)
+
+
+def _causes(result: Result) -> Iterator[str]:
+    """Yield for which instance it fails, or by what an agent knows what it is said to know."""
+    if result.instance:
+        yield f"fails for {result.instance}"
+    if result.knowledge is not None:
+        yield knowledge_text(result.system, result.knowledge)
+
+
+def _beginning(run: Run, length: int) -> Run:
+    return Run(run.start, run.moves[:length])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cplc.checking.responsibility import Violation
-from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
+from cplc.checking.results import Avoidance, KnowledgeReason, Remark, Result, SizeCoverage
 from cplc.control_characters import json_text
 from cplc.diagnostics.render import place_data
 from cplc.logic.expressions import Value
@@ -19,7 +19,7 @@ from cplc.report.failure_explanation import (
     violation_text,
     violations_of,
 )
-from cplc.report.step_text import changes, step_text
+from cplc.report.step_text import changes, knowledge_text, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
 from cplc.report.trace_narration import decisive, has_trace, narrate
 from cplc.system.model import State, System
@@ -59,6 +59,7 @@ def result_data(result: Result) -> Data:
         "seconds": round(result.seconds, 6),
         "cached": result.cached,
         "reason": result.reason,
+        "knowledge": None if result.knowledge is None else _knowledge(result.system, result.knowledge),
         "sizes": None if result.sizes is None else result.sizes.text,
         "size_coverage": None if result.sizes is None else _coverage(result.sizes),
         "findings": list(result.findings),
@@ -90,6 +91,16 @@ def _coverage(sizes: SizeCoverage) -> Data:
         "errors": [{"size": size, "message": message} for size, message in sizes.undefined],
         "proof": sizes.proof,
         "other_parameters": dict(sizes.fixed),
+    }
+
+
+def _knowledge(system: System, reason: KnowledgeReason) -> Data:
+    return {
+        "agent": reason.claim.agents[0],
+        "variable": reason.variable.name,
+        "value": reason.value,
+        "chain": list(reason.chain),
+        "text": knowledge_text(system, reason),
     }
 
 

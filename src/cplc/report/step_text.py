@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 
-from cplc.checking.results import ExcludedStates, Remark
+from cplc.checking.results import ExcludedStates, KnowledgeReason, Remark
 from cplc.control_characters import printable
 from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
@@ -16,7 +16,7 @@ from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
-from cplc.system.printer import value_text
+from cplc.system.printer import quoted, value_text
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 
@@ -134,6 +134,21 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":
             return variable.name
+
+
+def knowledge_text(system: System, reason: KnowledgeReason) -> str:
+    """Return by which observation an agent knows something, and the messages that it follows from."""
+    name, content = variable_text(system, reason.variable), quoted(reason.claim.operand)
+    if isinstance(reason.value, bool):
+        observation = name if reason.value else f"not {name}"
+    else:
+        observation = f"{name} = {value_text(reason.value)}"
+    text = f"{reason.claim.agents[0]} knows it by `{observation}`: {content} holds in every reachable state with it"
+    if len(reason.chain) > 1:
+        first, second, *more = reason.chain
+        links = ", ".join(f"`{later}` after `{earlier}`" for later, earlier in zip([second, *more], more, strict=False))
+        text = f"{text}, since `{first}` is sent only after `{second}`{f', {links}' if links else ''}"
+    return text
 
 
 def _viewer(variable: Variable) -> str:

@@ -21,6 +21,7 @@ from cplc.report.step_text import (
     folded,
     initial_values,
     joined,
+    knowledge_text,
     life_lines,
     life_of,
     place,
@@ -48,10 +49,12 @@ MIN_FOLDED = 3
 
 
 def verdict_part(result: Result) -> Part:
-    """Return the style of a result: good, bad or a warning."""
+    """Return the style of a result: good, bad or a warning; a failure that the file expects is none of them."""
     if result.answer in {"unknown", "vacuous"} or (result.question.advisory and not result.as_expected):
         return "warning"
-    return "good" if result.as_expected else "bad"
+    if result.as_expected:
+        return "strong" if result.answer == "fails" else "good"
+    return "bad"
 
 
 def result_text(
@@ -233,6 +236,8 @@ def _about(result: Result) -> Iterator[str]:
         yield f"fails for {result.instance}"
     if result.reason:
         yield result.reason
+    if result.knowledge is not None:
+        yield knowledge_text(result.system, result.knowledge)
     for finding in result.findings[:MAX_FINDINGS]:
         yield f"- {finding}"
     if len(result.findings) > MAX_FINDINGS:

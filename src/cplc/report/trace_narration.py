@@ -70,7 +70,7 @@ def told(system: System, evidence: Evidence) -> Narration:
     narration = narrate(system, evidence)
     if (settled := _settled(evidence)) is not None:
         at, claim = settled
-        first = tuple(mark for mark in narration.marks if mark[0] < at)
+        first = (narration.marks[0], *(mark for mark in narration.marks[1:] if mark[0] < at))
         staying, end = (at, f"from here on {claim}, whatever anybody does"), (len(narration.run.moves), _END)
         return replace(narration, settled=at, marks=(*first, staying, end))
     run = shortest_lasso(system, narration.run)

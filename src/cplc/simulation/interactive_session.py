@@ -244,7 +244,8 @@ class RunVerdicts:
             return RunVerdict("unknown", str(problem))
         if truth is None or (truth and not self._has_one_initial_state):
             return RunVerdict("undecided")
-        return RunVerdict("holds" if truth else "fails")
+        reason = "a question of the initial state" if is_about_first_state(formula) else ""
+        return RunVerdict("holds" if truth else "fails", reason)
 
     @property
     def _has_one_initial_state(self) -> bool:
@@ -265,7 +266,11 @@ class RunVerdicts:
                 return True if self._refutes(f.Not(path), along, assuming, run) else None
             case f.Or() | f.Implies() | f.Iff():
                 return self._truth(formula.definition, assuming, run)
-            case f.PathOperator() | f.StateOperator() | f.Derived():
+            case f.StateOperator():  # knowledge, commitment and strategies in the first state, which no run changes
+                return self._holds(formula, assuming, run.start)
+            case f.Derived() if f.is_state_formula(formula):
+                return self._truth(f.core(formula), assuming, run)
+            case f.PathOperator() | f.Derived():
                 return None
             case _:
                 assert_never(formula)
@@ -295,6 +300,17 @@ class RunVerdicts:
             engine = self._engines[variables] = ExplicitEngine(self._slices.slice(variables), self._limit)
         here = engine.singleton({variable.name: state[variable.name] for variable in engine.system.variables})
         return not engine.is_empty(engine.intersection(here, engine.satisfying(formula, assuming)))
+
+
+def is_about_first_state(formula: Formula) -> bool:
+    """Tell whether the formula has no path quantifier outside of knowledge, commitments and strategies."""
+    match formula:
+        case f.OnPaths():
+            return False
+        case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
+            return all(map(is_about_first_state, f.children(formula)))
+        case _:
+            return True
 
 
 def _without_universal(path: Formula, *, positive: bool = True) -> Formula:

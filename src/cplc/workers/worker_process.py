@@ -46,6 +46,8 @@ class TaskLimits:
     seconds: float | None = None
     memory: int | None = None
     """In bytes."""
+    grace: float = 0.0
+    """Seconds after the time limit, for a task that keeps the limit itself and reports what it knows."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ class WorkerProcess:
                         return _Attempt(problem or result, is_ready=False, is_lost=True)
                     case "begun", int(process):
                         if self.deadline is None and limits.seconds is not None:
-                            self.deadline = time.monotonic() + limits.seconds
+                            self.deadline = time.monotonic() + limits.seconds + limits.grace
                         reached = _limit_check(process, limits, self.deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"

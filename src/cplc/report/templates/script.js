@@ -22,6 +22,8 @@ for (const section of sections) {
     }
     output.textContent = here === 0 ? "before the first of " + last + " steps" : "step " + here + " of " + last;
     const row = section.querySelector("li.here");
+    const fold = row && row.closest("details");
+    if (fold) fold.open = true;
     if (row) row.scrollIntoView({block: "nearest"});
     tell("step", row && row.querySelector("[data-line]"));
   };
