@@ -13,7 +13,7 @@ projection to W, if W contains what `IndependentComponents.components_of` asks f
 * a ``does(tick)``, a count of ticks, and a tick that must recur need no variable, since every slice has the tick;
 * W contains what agents observe, as far as ticks connect it, if the formula mentions their knowledge;
 * the formula has no strategies and no path quantifiers restricted to some steps, and
-* stutter steps change the value of no path formula, wherever they are: also before the first step, which ``X p`` fails.
+* stutter steps change the value of no path formula, not even before the first step as they do for ``X p``.
 
 Proof, paths: the projection of a fair run to W has the same ticks. It is a run of the slice, and fair: ticks recur, and
 justice of steps in W reads W alone. Conversely, take a fair run of the slice, and for every other component a fair run
