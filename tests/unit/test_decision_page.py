@@ -34,10 +34,10 @@ def test_the_page_says_what_the_text_says(output_of: Said, tmp_path: Path) -> No
     assert code == 0
     shown = "\n".join(unescape(block) for block in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL))
     assert shown.split() == text.split()
-    assert page.count("<section") == 3
+    assert page.count("<section") == 5
     drawings = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")]
     assert {path.suffix for path in tmp_path.iterdir()} == {".svg"}
-    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == len(drawings) == 10
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == len(drawings) == 11
     assert page.count('<td class="verdict good">') == 6
     assert "no proof" not in page
 
@@ -46,7 +46,7 @@ def test_the_page_of_an_estimate_says_what_it_is(output_of: Said) -> None:
     page, code = output_of(_MARKET, "--runs", "50", "--agent", "Tom")
     assert code == 3
     assert "an estimate, no proof" in page
-    assert page.count('<td class="verdict warning">unknown') == 2
+    assert page.count('<td class="verdict warning">unknown') == 1
     assert page.count('class="cplc-figure"') == 1
 
 

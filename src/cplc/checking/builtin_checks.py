@@ -19,22 +19,8 @@ from cplc.checking.results import Question, Refinement
 from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
 from cplc.language.words import WORD
 from cplc.logic import expressions
+from cplc.logic import expressions as e
 from cplc.logic import formulas as f
-from cplc.logic.expressions import (
-    TRUE,
-    Const,
-    Equal,
-    Expr,
-    Read,
-    conj,
-    disj,
-    equal,
-    is_false,
-    negate,
-    one_of,
-    reads,
-    substitute,
-)
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.source import Span
@@ -59,7 +45,7 @@ _NOT_IN_FORCE = (*_DONE, "null", "conditional")
 
 
 def is_open(commitment: Commitment) -> Formula:
-    return f.Atom(one_of(Read(commitment.variable), OPEN), f"open({commitment.name})")
+    return f.Atom(e.one_of(e.Read(commitment.variable), OPEN), f"open({commitment.name})")
 
 
 def is_on_course(commitment: Commitment) -> Formula:
@@ -75,7 +61,7 @@ def is_unsettled(commitment: Commitment) -> Formula:
 
 def is_kept(commitment: Commitment) -> Formula:
     """Return that the commitment is fulfilled or on course."""
-    fulfilled = f.Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    fulfilled = f.Atom(e.equal(e.Read(commitment.variable), e.Const("fulfilled")), f"fulfilled({commitment.name})")
     return f.Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
 
 
@@ -104,10 +90,14 @@ def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) ->
     """
     group = (commitment.debtor,)
     ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
-    done = f.Atom(one_of(Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends))
+    done = f.Atom(
+        e.one_of(e.Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends)
+    )
     if not commitment.content:
         return f.Enforces(group, f.Until(is_open(commitment), done), uniform)
-    idle = f.Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True)
+    idle = f.Atom(
+        e.one_of(e.Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True
+    )
     lasting = f.Enforces(group, f.Globally(f.Or((is_on_course(commitment), idle))), uniform)
     return f.Enforces(
         group, f.Until(is_open(commitment), f.Or((done, f.And((is_on_course(commitment), lasting))))), uniform
@@ -123,21 +113,21 @@ def are_consistent(system: System, one: Commitment, other: Commitment) -> Formul
 
 
 def _kept(commitment: Commitment) -> Formula:
-    fulfilled = f.Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    fulfilled = f.Atom(e.equal(e.Read(commitment.variable), e.Const("fulfilled")), f"fulfilled({commitment.name})")
     lasting = f.Globally(f.And((is_open(commitment), is_on_course(commitment))))
-    gone = f.Atom(equal(Read(commitment.variable), Const("null")), f"null({commitment.name})")
+    gone = f.Atom(e.equal(e.Read(commitment.variable), e.Const("null")), f"null({commitment.name})")
     taken_back = f.And((is_on_course(commitment), f.Next(gone)))
     ways = f.Or((fulfilled, taken_back, lasting)) if commitment.content else fulfilled
     return f.Until(is_open(commitment), ways)
 
 
-def _in_force(system: System, commitment: Commitment) -> Expr:
-    active = equal(Read(commitment.variable), Const("active"))
+def _in_force(system: System, commitment: Commitment) -> e.Expr:
+    active = e.equal(e.Read(commitment.variable), e.Const("active"))
     former = system.variable.get(f"{commitment.variable}.former")
     if former is None:
         return active
-    waiting = equal(Read(commitment.variable), Const("pending"))
-    return disj((active, conj((waiting, equal(Read(former.name), Const("active"))))))
+    waiting = e.equal(e.Read(commitment.variable), e.Const("pending"))
+    return e.disj((active, e.conj((waiting, e.equal(e.Read(former.name), e.Const("active"))))))
 
 
 MAX_JOINT_CHOICES = 64
@@ -232,13 +222,13 @@ def deadlock_question(system: System) -> Question:
     parts: list[Part] = []
     places: list[Span | None] = []
     for player in system.players:
-        idle = conj(negate(action.allowed) for action in player.actions)
-        if not is_false(idle):
+        idle = e.conj(e.negate(action.allowed) for action in player.actions)
+        if not e.is_false(idle):
             text = f"`{player.agent}` has no action in some reachable state, where all stop"
             parts.append((_never(idle, f"{player.agent} has no action"), text))
             places.append(player.span)
-    going = f.OnPaths("E", f.Next(f.Atom(TRUE, "true")))
-    able = conj(disj(action.allowed for action in player.actions) for player in system.players)
+    going = f.OnPaths("E", f.Next(f.Atom(e.TRUE, "true")))
+    able = e.conj(e.disj(action.allowed for action in player.actions) for player in system.players)
     stuck = f.And((f.Atom(able, "everybody has an action", in_words=True), f.Not(going)))
     leaving = list(_leaving(system))
     for text, condition, span in leaving:
@@ -249,7 +239,7 @@ def deadlock_question(system: System) -> Question:
         parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
         places.append(span)
     elsewhere_in_range = f.Atom(
-        negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
+        e.negate(e.disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
     )
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
     parts.append((f.OnPaths("A", f.Globally(f.Not(f.And((stuck, elsewhere_in_range))))), text))
@@ -265,27 +255,29 @@ def deadlock_question(system: System) -> Question:
     )
 
 
-def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
+def _leaving(system: System) -> Iterator[tuple[str, e.Expr, Span | None]]:
     """Yield the assignments that may leave the range of their variable, and the states in which some choice does so."""
     for player in system.players:
         for change in (change for rule in player.rules for change in rule):
             possible = _possible(system, change.guard)
             for name, value in change.updates:
-                where = conj((possible, out_of_range(system.variable[name].domain, value)))
-                if not is_false(where):
+                where = e.conj((possible, out_of_range(system.variable[name].domain, value)))
+                if not e.is_false(where):
                     yield f"{name} = {expr_text(value)}", where, change.span
 
 
-def _possible(system: System, guard: Expr) -> Expr:
+def _possible(system: System, guard: e.Expr) -> e.Expr:
     """Over-approximate the states in which some joint choice satisfies the guard; exact if choices are few."""
-    choosers = [player for player in system.players if player.choice in reads(guard)]
+    choosers = [player for player in system.players if player.choice in e.reads(guard)]
     if prod(len(player.actions) for player in choosers) > MAX_JOINT_CHOICES:
-        return TRUE
-    return disj(
-        conj(
+        return e.TRUE
+    return e.disj(
+        e.conj(
             (
                 *(action.allowed for action in actions),
-                substitute(guard, {p.choice: Const(action.name) for p, action in zip(choosers, actions, strict=True)}),
+                e.substitute(
+                    guard, {p.choice: e.Const(action.name) for p, action in zip(choosers, actions, strict=True)}
+                ),
             )
         )
         for actions in product(*(player.actions for player in choosers))
@@ -295,22 +287,22 @@ def _possible(system: System, guard: Expr) -> Expr:
 # --- vocabulary
 
 
-def _is(commitment: Commitment, *states: str) -> Expr:
-    return one_of(Read(commitment.variable), states)
+def _is(commitment: Commitment, *states: str) -> e.Expr:
+    return e.one_of(e.Read(commitment.variable), states)
 
 
 def _state(commitment: Commitment, *states: str) -> Formula:
     return f.Or(tuple(f.Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
 
 
-def _condition_text(system: System, condition: Expr) -> str:
+def _condition_text(system: System, condition: e.Expr) -> str:
     """Return a condition of a commitment in the language of the user, ready to be pasted into a formula."""
     text = _plain_text(system, condition)
     return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
 
 
-def _plain_text(system: System, condition: Expr) -> str:
-    names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
+def _plain_text(system: System, condition: e.Expr) -> str:
+    names = {one.received.variable: e.Read(one.name) for one in system.messages if isinstance(one.received, e.Read)}
     return condition_text(system, condition, names)
 
 
@@ -322,7 +314,7 @@ def _nothing_open(system: System) -> Formula:
     return f.And(tuple(f.Not(is_unsettled(commitment)) for commitment in system.commitments))
 
 
-def _never(condition: Expr, text: str) -> Formula:
+def _never(condition: e.Expr, text: str) -> Formula:
     return f.OnPaths("A", f.Globally(f.Not(f.Atom(condition, text, in_words=True))))
 
 
@@ -387,7 +379,7 @@ def _sound(system: System, _: Debts) -> _CheckParts:
     places: list[Span | None] = []
     for step in _effects(system):
         for operation in step.operations:
-            vain = conj((step.guard, negate(operation.applicable)))
+            vain = e.conj((step.guard, e.negate(operation.applicable)))
             text = f"{step.event} would {operation.act} without effect"
             finding = f"`{step.event}` can take effect when `{operation.act}` does not apply"
             if operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
@@ -399,12 +391,12 @@ def _sound(system: System, _: Debts) -> _CheckParts:
 
 def _live(system: System, _: Debts) -> _CheckParts:
     """Require for each message that some run from some initial state receives it."""
-    receipts: dict[str, list[Expr]] = {}
+    receipts: dict[str, list[e.Expr]] = {}
     for step in _effects(system):
         receipts.setdefault(step.event, []).append(step.guard)
     parts: list[Part] = []
     for message in system.messages:
-        possible = f.Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
+        possible = f.Atom(e.disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
         parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
     return _CheckParts(tuple(parts), places=tuple(message.span for message in system.messages))
 
@@ -444,8 +436,8 @@ def _resolvable(system: System, _: Debts) -> _CheckParts:
 
 
 def _effective(system: System, _: Debts) -> _CheckParts:
-    restarting = disj(step.guard for step in system.steps if step.kind == "restart")
-    ended = f.Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
+    restarting = e.disj(step.guard for step in system.steps if step.kind == "restart")
+    ended = f.Atom(e.disj((system.terminal, restarting)), "this is an end", in_words=True)
     fulfilled = f.Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(f.And((ended, fulfilled, _nothing_open(system))))
     success_at_end = f.And((ended, fulfilled))
@@ -503,13 +495,13 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
         observed = {commitment.variable, *(variable for _, variable in commitment.views)}
         observed |= {standing_of(variable) for variable in observed} & system.variable.keys()
         events = {step.event for step in system.steps if step.writes & observed}
-        pending = disj(message.in_flight for message in system.messages if message.name in events)
-        quiet = f.Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
+        pending = e.disj(message.in_flight for message in system.messages if message.name in events)
+        quiet = f.Atom(e.negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
         for role, variable in commitment.views:
-            same = [Equal(Read(variable), Read(commitment.variable))]
+            same = [e.Equal(e.Read(variable), e.Read(commitment.variable))]
             if standing_of(variable) in observed:
-                same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
-            right = f.Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
+                same.append(e.Equal(e.Read(standing_of(variable)), e.Read(standing_of(commitment.variable))))
+            right = f.Atom(e.conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             if unseen := _unseen(system, commitment, role):
                 meaning = f"{meaning}: it is not told of {unseen}"
@@ -537,7 +529,8 @@ def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
     for circle in watched:
         bit = circle.handed_on
         stays = tuple(
-            f.Finally(f.Globally(f.Atom(one, "the debt is not handed on", in_words=True))) for one in (bit, negate(bit))
+            f.Finally(f.Globally(f.Atom(one, "the debt is not handed on", in_words=True)))
+            for one in (bit, e.negate(bit))
         )
         names = " and ".join(f"`{name}`" for name in circle.members)
         finding = f"one and the same debt of {names} is handed on forever"

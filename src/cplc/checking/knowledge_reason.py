@@ -48,11 +48,8 @@ def _claim(formula: Formula) -> tuple[Formula | None, f.Knows] | None:
     always = f.invariant(formula)
     body: Formula = formula if always is None else always
     context: Formula | None = None if always is None else f.VALID
-    match body:
-        case f.Implies(left, right):
-            body, context = right, left
-        case _:
-            pass
+    if isinstance(body, f.Implies):
+        context, body = body.left, body.right
     operands = body.operands if isinstance(body, f.And) else (body,)
     single = (one for one in operands if isinstance(one, f.Knows) and one.mode == "each" and len(one.agents) == 1)
     knowledge = next(single, None)

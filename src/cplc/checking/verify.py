@@ -30,20 +30,7 @@ from cplc.checking.responsibility import blame, bounded_engine, lasso_evidence
 from cplc.checking.results import Answer, KnowledgeReason, Question, Refinement, Remark, Responsibility, Result
 from cplc.checking.rounds import with_actions
 from cplc.engines.interface import Engine
-from cplc.logic.formulas import (
-    And,
-    Derived,
-    Enforces,
-    Formula,
-    Globally,
-    Knows,
-    Not,
-    OnPaths,
-    Taken,
-    children,
-    is_propositional,
-    subformulas,
-)
+from cplc.logic import formulas as f
 from cplc.reductions.problem import LiftingError, PerSystem
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
@@ -155,9 +142,9 @@ class _ResultBuilder:
         formulas, whose bounds stop the clock.
         """
         system = self.selector.system
-        for one in subformulas(self.question.formula):
-            members = system.bounded_members(one.group) if isinstance(one, Enforces) else frozenset()
-            if members and isinstance(one, Enforces) and not _is_played_by(members, one, system):
+        for one in f.subformulas(self.question.formula):
+            members = system.bounded_members(one.group) if isinstance(one, f.Enforces) else frozenset()
+            if members and isinstance(one, f.Enforces) and not _is_played_by(members, one, system):
                 what = f"a goal of `<<{', '.join(one.group)}>>`, whose messages are bounded,"
                 raise ResourceExhausted(f"{what} is decided only if states, or strategies of the group, decide it")
 
@@ -269,12 +256,12 @@ class _ResultBuilder:
         longer = with_restart(system, evidence)
         return evidence if replay(system, longer, self.assuming) else longer
 
-    def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
+    def _without_fair_runs(self, assuming: frozenset[str]) -> tuple[f.Taken | None, ...]:
         """Return the restrictions under which no fair run begins in any initial state."""
         alongs = self.initial_restrictions
         return tuple(along for along in alongs if not self.realizability.has_fair_run(assuming, along))
 
-    def _without_fair_run(self, lacking: Taken | None) -> Result:
+    def _without_fair_run(self, lacking: f.Taken | None) -> Result:
         """Return the result of a question without fair runs: neither answer would mean anything."""
         return replace(
             self._bare_result("unknown", None),
@@ -362,7 +349,7 @@ class _ResultBuilder:
             remarks = self.remarks.vacuous(parts)
             return replace(self._bare_result("vacuous" if remarks else "holds", None), remarks=remarks)
         first, evidence, problem = parts[0].formula, None, None
-        is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
+        is_universal = isinstance(first, f.OnPaths) and isinstance(first.path, f.Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
             # No run is a witness of a universal formula; the components that decide it are enough.
             decider = self.selector.decider(self.selector.smallest_sufficient(first), self.assuming)
@@ -396,9 +383,9 @@ class _ResultBuilder:
             reason=problem or undecided,
         )
 
-    def _knowledge_reason(self, formula: Formula, engine: AnyEngine) -> KnowledgeReason | None:
+    def _knowledge_reason(self, formula: f.Formula, engine: AnyEngine) -> KnowledgeReason | None:
         """Return the reason for the knowledge that a valid formula claims, if an engine with all states decided it."""
-        if not isinstance(engine, Engine) or not any(isinstance(one, Knows) for one in subformulas(formula)):
+        if not isinstance(engine, Engine) or not any(isinstance(one, f.Knows) for one in f.subformulas(formula)):
             return None
         from cplc.checking.knowledge_reason import knowledge_reason
 
@@ -414,7 +401,7 @@ class _ResultBuilder:
         name, reason = self.selector.engine_choice(None if decider is None else decider.engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
-    def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
+    def _evidence(self, formula: f.Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return replayed evidence for the value of the formula, on runs on which these roles keep going.
 
         It is lifted through the passes in reverse. Where it cannot be lifted, the problem before the pass is searched.
@@ -434,7 +421,7 @@ class _ResultBuilder:
             evidence = lifted
         return evidence
 
-    def _replayed_evidence(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
+    def _replayed_evidence(self, engine: AnyEngine, formula: f.Formula, assuming: frozenset[str]) -> Evidence:
         if isinstance(engine, Engine):
             evidence = explain_initial(engine, formula, assuming)
         else:
@@ -446,18 +433,18 @@ class _ResultBuilder:
         return evidence
 
 
-def _is_played_by(members: frozenset[str], formula: Formula, system: System) -> bool:
+def _is_played_by(members: frozenset[str], formula: f.Formula, system: System) -> bool:
     """Return whether states decide the formula, or strategies of groups with these bounded members."""
-    if isinstance(formula, Enforces):
-        operands = children(formula.goal)
+    if isinstance(formula, f.Enforces):
+        operands = f.children(formula.goal)
         return system.bounded_members(formula.group) == members and all(
             _is_played_by(members, one, system) for one in operands
         )
-    if isinstance(formula, Derived):
+    if isinstance(formula, f.Derived):
         return _is_played_by(members, formula.definition, system)
-    if isinstance(formula, Not | And):
-        return all(_is_played_by(members, one, system) for one in children(formula))
-    return is_propositional(formula)
+    if isinstance(formula, f.Not | f.And):
+        return all(_is_played_by(members, one, system) for one in f.children(formula))
+    return f.is_propositional(formula)
 
 
 def _whole_run(evidence: Evidence) -> tuple[Move, ...]:

@@ -225,9 +225,11 @@ class CplCompilation(Compilation):
             self._systems[key] = system
         return self._systems[key]
 
-    def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
-        """Return the system with at least these observer views and last moves."""
-        return self.system_with(self._observed(views), frozenset(recalled))
+    def system_keeping(
+        self, views: Iterator[View], recalled: Iterable[View] = (), bounds: tuple[Bound, ...] = ()
+    ) -> System:
+        """Return the system with at least these observer views and last moves, under assumed bounds."""
+        return self.system_with(self._observed(views), frozenset(recalled), bounds)
 
     def _bounded(self, bounds: tuple[Bound, ...]) -> CheckedModel:
         return replace(self.model, bounds=bounds) if bounds else self.model
@@ -401,11 +403,11 @@ class CplCompilation(Compilation):
         )
 
     def questions_with_thresholds(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-        if not self.model.thresholds:
+        if not self.model.analyses:
             return self.questions(names)
-        from cplc.compilation.participants import threshold_questions
+        from cplc.compilation.participants import line_questions
 
-        every = threshold_questions(self)
+        every = line_questions(self)
         thresholds = list(dict.fromkeys(one.question.name for one in every))
         selected = [one for one in every if not names or one.question.name in names]
         question_names = [name for name in names if name not in thresholds]
@@ -417,7 +419,7 @@ class CplCompilation(Compilation):
 
     @property
     def analysed_participants(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(threshold.participant for threshold in self.model.thresholds))
+        return tuple(dict.fromkeys(line.participant for line in self.model.analyses))
 
     @property
     def switched_off(self) -> tuple[str, ...]:
@@ -443,9 +445,9 @@ class CplCompilation(Compilation):
             else:
                 yield result
         if thresholds:
-            from cplc.compilation.participants import ThresholdChecker
+            from cplc.compilation.participants import LineChecker
 
-            yield from ThresholdChecker(self).answers(thresholds)
+            yield from LineChecker(self).answers(thresholds)
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question for a formula of the command line, or its errors."""

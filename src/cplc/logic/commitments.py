@@ -5,22 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr, reads
-from cplc.logic.formulas import (
-    SOME_FAIR_RUN,
-    And,
-    Atom,
-    Derived,
-    Finally,
-    Formula,
-    Implies,
-    KnownFrom,
-    OnPaths,
-    Or,
-    children,
-    is_state_formula,
-    with_children,
-)
 from cplc.records import dataclass
 
 
@@ -48,7 +34,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Commits(Derived):
+class Commits(f.Derived):
     """``C(channel, operand)``: the observer of the debtor's end knows the operand, given that the creditor caught up.
 
     Definition: ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Claim:
@@ -57,19 +43,19 @@ class Commits(Derived):
     """
 
     channel: Channel
-    operand: Formula
+    operand: f.Formula
 
-    def _define(self) -> Formula:
+    def _define(self) -> f.Formula:
         channel = self.channel
-        caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
-        knowledge = KnownFrom(channel.promised, Implies(caught_up, self.operand), channel.name)
+        caught_up = f.Atom(channel.caught_up, f"all that {channel.name} promises is kept")
+        knowledge = f.KnownFrom(channel.promised, f.Implies(caught_up, self.operand), channel.name)
         if channel.bound == TRUE:
             return knowledge
-        return And((Atom(channel.bound, f"{channel.name} promises something"), knowledge))
+        return f.And((f.Atom(channel.bound, f"{channel.name} promises something"), knowledge))
 
 
 @dataclass(frozen=True, slots=True)
-class Fulfils(Derived):
+class Fulfils(f.Derived):
     """``Fu(channel, operand)``: some state that satisfies ``C(channel, operand)`` is related to this one.
 
     Claim: this is "the creditor's end has caught up, and ``C φ``". Proof: ``C φ`` has the same value at all states that
@@ -77,11 +63,11 @@ class Fulfils(Derived):
     """
 
     channel: Channel
-    operand: Formula
+    operand: f.Formula
 
-    def _define(self) -> Formula:
-        caught_up = Atom(self.channel.caught_up, f"all that {self.channel.name} promises is kept")
-        return And((caught_up, Commits(self.channel, self.operand)))
+    def _define(self) -> f.Formula:
+        caught_up = f.Atom(self.channel.caught_up, f"all that {self.channel.name} promises is kept")
+        return f.And((caught_up, Commits(self.channel, self.operand)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +112,13 @@ Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional(Derived):
+class Conditional(f.Derived):
     """``WCC(channel, antecedent, consequent)`` and similar, see `cplc.logic.conditional_commitments`."""
 
     channel: Offering
     operation: Operation
-    antecedent: Formula
-    consequent: Formula
+    antecedent: f.Formula
+    consequent: f.Formula
     other: Offering | None = None
     """The channel that a delegation or assignment moves the commitment to."""
     other_party: str | None = None
@@ -140,7 +126,7 @@ class Conditional(Derived):
 
     OPERANDS = ("antecedent", "consequent")
 
-    def _define(self) -> Formula:
+    def _define(self) -> f.Formula:
         from cplc.logic.conditional_commitments import conditional_meaning
 
         return conditional_meaning(self)
@@ -152,14 +138,14 @@ class Binding:
 
     name: str
     """Name in the source: a commitment, a claim, an answer to a claim."""
-    where: Formula
+    where: f.Formula
     """A state formula."""
-    keeping: Formula
+    keeping: f.Formula
     """A path formula, evaluated where it binds."""
 
 
 @dataclass(frozen=True, slots=True)
-class SociallyCommits(Derived):
+class SociallyCommits(f.Derived):
     """``SC(pair, operand)``, or ``SCc(pair, trigger, operand)``, defined by runs.
 
     Some cause binds, some fair run keeps all causes that bind, and every such run satisfies the operand.
@@ -169,21 +155,21 @@ class SociallyCommits(Derived):
     """The debtor and the creditor in the syntax of formulas."""
     bindings: tuple[Binding, ...]
     """All causes that can bind the debtor to the creditor."""
-    operand: Formula
+    operand: f.Formula
     """A path formula."""
-    trigger: Formula | None = None
+    trigger: f.Formula | None = None
     """Only paths on which this becomes true count."""
 
-    def _define(self) -> Formula:
-        return And((bound(self), some_path_keeps(self), all_keeping_paths_satisfy(self)))
+    def _define(self) -> f.Formula:
+        return f.And((bound(self), some_path_keeps(self), all_keeping_paths_satisfy(self)))
 
     @property
-    def parts(self) -> tuple[Formula, ...]:
+    def parts(self) -> tuple[f.Formula, ...]:
         """The operand, the two formulas of each binding, and the trigger if there is one."""
         causes = (part for binding in self.bindings for part in (binding.where, binding.keeping))
         return (self.operand, *causes, *(() if self.trigger is None else (self.trigger,)))
 
-    def with_parts(self, parts: tuple[Formula, ...]) -> SociallyCommits:
+    def with_parts(self, parts: tuple[f.Formula, ...]) -> SociallyCommits:
         operand, *causes = parts
         trigger = None if self.trigger is None else causes.pop()
         pairs = zip(self.bindings, causes[::2], causes[1::2], strict=True)
@@ -191,40 +177,40 @@ class SociallyCommits(Derived):
         return replace(self, bindings=bindings, operand=operand, trigger=trigger)
 
 
-def bound(formula: SociallyCommits) -> Formula:
+def bound(formula: SociallyCommits) -> f.Formula:
     """Return the condition that some cause binds the debtor."""
     places = tuple(binding.where for binding in formula.bindings)
-    return places[0] if len(places) == 1 else Or(places)
+    return places[0] if len(places) == 1 else f.Or(places)
 
 
-def some_path_keeps(formula: SociallyCommits) -> Formula:
+def some_path_keeps(formula: SociallyCommits) -> f.Formula:
     """Return the formula: some fair run keeps all causes that bind here."""
     path = _counted(formula)
-    return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
+    return f.And((path, f.SOME_FAIR_RUN)) if f.is_state_formula(path) else f.OnPaths("E", path)
 
 
-def all_keeping_paths_satisfy(formula: SociallyCommits) -> Formula:
+def all_keeping_paths_satisfy(formula: SociallyCommits) -> f.Formula:
     """Return the formula: every fair run that keeps all causes that bind here satisfies the operand."""
-    path = Implies(_counted(formula), formula.operand)
-    return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
+    path = f.Implies(_counted(formula), formula.operand)
+    return f.Implies(f.SOME_FAIR_RUN, path) if f.is_state_formula(path) else f.OnPaths("A", path)
 
 
-def _counted(formula: SociallyCommits) -> Formula:
+def _counted(formula: SociallyCommits) -> f.Formula:
     """Return the path formula of the runs that count: they keep all causes that bind, and the trigger occurs."""
     keeping = [binding_kept(binding) for binding in formula.bindings]
     if formula.trigger is not None:
-        keeping.append(Finally(formula.trigger))
-    return keeping[0] if len(keeping) == 1 else And(tuple(keeping))
+        keeping.append(f.Finally(formula.trigger))
+    return keeping[0] if len(keeping) == 1 else f.And(tuple(keeping))
 
 
-def binding_kept(binding: Binding) -> Formula:
+def binding_kept(binding: Binding) -> f.Formula:
     """Return the path formula: the cause is kept if it binds where the path starts."""
-    return Implies(binding.where, binding.keeping)
+    return f.Implies(binding.where, binding.keeping)
 
 
-def expanded(formula: Formula) -> Formula:
+def expanded(formula: f.Formula) -> f.Formula:
     """Return the formula with every social commitment replaced by its definition."""
-    operands = children(formula)
+    operands = f.children(formula)
     parts = tuple(map(expanded, operands))
-    rebuilt = formula if parts == operands else with_children(formula, parts)
+    rebuilt = formula if parts == operands else f.with_children(formula, parts)
     return rebuilt.definition if isinstance(rebuilt, SociallyCommits) else rebuilt

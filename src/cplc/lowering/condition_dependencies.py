@@ -8,18 +8,8 @@ from functools import cached_property
 from cplc.lowering.lifecycle import ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, conditions_of, depends_on
 from cplc.records import dataclass
+from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Variable
-from cplc.semantics.terms import (
-    Field,
-    Happened,
-    InFlight,
-    InState,
-    Sent,
-    Stands,
-    Term,
-    Var,
-    signed_atoms,
-)
 
 
 @dataclass(frozen=True)
@@ -91,20 +81,20 @@ class ConditionDependencies:
     def _changes_outside_effects(self, commitment: Commitment | Claim) -> bool:
         about_runs = commitment.name in self.lifecycles.contents
         for number, term in enumerate(conditions_of(commitment)):
-            for atom, helps in signed_atoms(term, self._model.meanings):
+            for atom, helps in t.signed_atoms(term, self._model.meanings):
                 # A content about runs may depend on its atoms in both directions.
                 positive = helps and not (about_runs and (number or isinstance(commitment, Claim)))
                 match atom:
-                    case Sent() | InFlight():
+                    case t.Sent() | t.InFlight():
                         return True
-                    case Var(variable):
+                    case t.Var(variable):
                         declared = self._model.variable[variable]
                         if variable in self._set_on_sending or self._variable_restarts_alone(declared, commitment):
                             return True
-                    case Happened(message) | Field(message, _):
+                    case t.Happened(message) | t.Field(message, _):
                         if not positive and self._may_be_reset(message, commitment):
                             return True
-                    case InState(other) | Stands(other) if self._state_restarts_alone(other, commitment):
+                    case t.InState(other) | t.Stands(other) if self._state_restarts_alone(other, commitment):
                         return True
                     case _:
                         pass
@@ -185,12 +175,12 @@ class ConditionDependencies:
         return {life.name: rank for rank, life in enumerate(self._model.commitments_and_claims)}
 
 
-def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:
+def _names(terms: Iterable[t.Term], model: CheckedModel) -> Iterator[str]:
     """Yield the messages and variables in the terms."""
     for term in terms:
-        for atom, _ in signed_atoms(term, model.meanings):
+        for atom, _ in t.signed_atoms(term, model.meanings):
             match atom:
-                case Happened(name) | Sent(name) | InFlight(name) | Field(name, _) | Var(name):
+                case t.Happened(name) | t.Sent(name) | t.InFlight(name) | t.Field(name, _) | t.Var(name):
                     yield name
                 case _:
                     pass

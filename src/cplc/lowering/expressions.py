@@ -12,24 +12,8 @@ from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle_analysis import open_states
 from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
 from cplc.records import dataclass
+from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import (
-    Age,
-    Apply,
-    Const,
-    FactRef,
-    Field,
-    Happened,
-    InFlight,
-    InState,
-    Own,
-    Sent,
-    Stands,
-    Term,
-    Terminal,
-    Value,
-    Var,
-)
 from cplc.system.commitments import standing_of
 
 
@@ -102,7 +86,7 @@ class Interpretation:
         is_open = e.one_of(state, sorted(open_states(self.model, commitment)))
         return is_open, e.Read(f"{state.variable}.age")
 
-    def stands(self, term: Stands) -> Expr:
+    def stands(self, term: t.Stands) -> Expr:
         """Return the condition that the standing is one of these. All but ``unanswered`` imply that it is open."""
         state = self.state(term.commitment, term.view)
         if state is None:
@@ -116,7 +100,7 @@ class Interpretation:
         standing = e.one_of(e.Read(standing_of(state.variable)), sorted(term.standings))
         return e.conj((is_open, standing))
 
-    def in_states(self, term: InState) -> Expr:
+    def in_states(self, term: t.InState) -> Expr:
         state = self.state(term.commitment, term.view)
         return e.FALSE if state is None else e.one_of(state, sorted(term.states))
 
@@ -133,39 +117,39 @@ def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     return e.conj((sent, e.disj((e.negate(received), e.negate(same)))))
 
 
-def condition(term: Term, interpretation: Interpretation) -> Expr:
+def condition(term: t.Term, interpretation: Interpretation) -> Expr:
     """Return the truth value of a term without temporal operators."""
     match term:
-        case Const(value):
+        case t.Const(value):
             return e.TRUE if value is True else e.FALSE
-        case Happened(message):
+        case t.Happened(message):
             return interpretation.happened(message)
-        case Sent(message):
+        case t.Sent(message):
             return interpretation.sent(message)
-        case InFlight(message):
+        case t.InFlight(message):
             return interpretation.in_flight(message)
-        case InState():
+        case t.InState():
             return interpretation.in_states(term)
-        case Stands():
+        case t.Stands():
             return interpretation.stands(term)
-        case FactRef(fact):
+        case t.FactRef(fact):
             return condition(interpretation.model.fact[fact].meaning, interpretation)
-        case Field() | Own() | Var() | Age():
+        case t.Field() | t.Own() | t.Var() | t.Age():
             return e.conj(_value(term, interpretation))
-        case Apply("!", (operand,)):
+        case t.Apply("!", (operand,)):
             return e.negate(condition(operand, interpretation))
-        case Apply("&", operands):
+        case t.Apply("&", operands):
             return e.conj(condition(operand, interpretation) for operand in operands)
-        case Apply("|", operands):
+        case t.Apply("|", operands):
             return e.disj(condition(operand, interpretation) for operand in operands)
-        case Apply("->", (left, right)):
+        case t.Apply("->", (left, right)):
             return e.disj((e.negate(condition(left, interpretation)), condition(right, interpretation)))
-        case Apply("<->", (left, right)):
+        case t.Apply("<->", (left, right)):
             first, second = condition(left, interpretation), condition(right, interpretation)
             return e.ite(first, second, e.negate(second))
-        case Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
+        case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
             return _comparison(term.op, _value(left, interpretation), _value(right, interpretation))
-        case Terminal() if interpretation.terminal is not None:
+        case t.Terminal() if interpretation.terminal is not None:
             return interpretation.terminal
         case _:
             raise AssertionError(f"not a condition: {term}")
@@ -190,35 +174,35 @@ def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> E
     return e.conj((left_defined, right_defined, outcome))
 
 
-def _value(term: Term, interpretation: Interpretation) -> tuple[Expr, Expr]:
+def _value(term: t.Term, interpretation: Interpretation) -> tuple[Expr, Expr]:
     """Return the condition that a term is defined, and its value."""
     match term:
-        case Const(value):
+        case t.Const(value):
             return e.TRUE, e.Const(value)
-        case Field(message, parameter):
+        case t.Field(message, parameter):
             return interpretation.payload(message, parameter)
-        case Own(parameter):
+        case t.Own(parameter):
             return e.TRUE, interpretation.own[parameter]
-        case Var(variable):
+        case t.Var(variable):
             return interpretation.variable(variable)
-        case Age(commitment):
+        case t.Age(commitment):
             return interpretation.age(commitment)
-        case Apply("-", (operand,)):
+        case t.Apply("-", (operand,)):
             defined, value_ = _value(operand, interpretation)
             return defined, e.arith("-", e.Const(0), value_)
-        case Apply("+" | "-" | "*" | "%" as op, (left, right)):
+        case t.Apply("+" | "-" | "*" | "%" as op, (left, right)):
             (left_defined, a), (right_defined, b) = _value(left, interpretation), _value(right, interpretation)
             return e.conj((left_defined, right_defined)), e.arith(op, a, b)
         case _:
             return e.TRUE, condition(term, interpretation)
 
 
-def value(term: Term, interpretation: Interpretation) -> Expr:
+def value(term: t.Term, interpretation: Interpretation) -> Expr:
     """Return the value of a term that is always defined."""
     return _value(term, interpretation)[1]
 
 
-def possible_values(expr: Expr, domains: Mapping[str, tuple[Value, ...]], limit: int = 4096) -> set[Value] | None:
+def possible_values(expr: Expr, domains: Mapping[str, tuple[t.Value, ...]], limit: int = 4096) -> set[t.Value] | None:
     """Return a superset of the values of the expression, or None if there are more than ``limit`` combinations."""
     match expr:
         case e.Const(value_):

@@ -13,23 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from cplc.logic import expressions as e
 from cplc.logic import formulas as f
-from cplc.logic.expressions import (
-    TRUE,
-    And,
-    Const,
-    Expr,
-    Ite,
-    Not,
-    Or,
-    Read,
-    conj,
-    disj,
-    is_false,
-    negate,
-    reads,
-    substitute,
-)
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.symmetry import SymmetryGroup
@@ -46,7 +31,7 @@ class Projection:
 
     system: System
     """Its steps are the may-steps. Justice is kept if it is about may-steps alone."""
-    certain: tuple[Expr, ...]
+    certain: tuple[e.Expr, ...]
     """For each step, the condition under which it is enabled for all values of the hidden variables."""
 
 
@@ -54,13 +39,13 @@ def project(system: System, symmetry_group: SymmetryGroup, left_out: Collection[
     """Return the projection without some members. Raise `NotSeparable` if it does not exist."""
     hidden = variables_of(system, symmetry_group, left_out)
     for justice in system.justice:
-        if justice.due is not None and not hidden.isdisjoint(reads(justice.due)):
+        if justice.due is not None and not hidden.isdisjoint(e.reads(justice.due)):
             raise NotSeparable(f"where justice waits for `{justice.name}` depends on several members")
     for pair in system.shared:
         if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
             raise NotSeparable(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
     steps: dict[int, Step] = {}
-    certain: list[Expr] = []
+    certain: list[e.Expr] = []
     for number, step in enumerate(system.steps):
         own = set(symmetry_group.members_in(step.name))
         if len(own) > 1:
@@ -68,11 +53,11 @@ def project(system: System, symmetry_group: SymmetryGroup, left_out: Collection[
         if not own.isdisjoint(left_out):
             continue
         updates = tuple((name, value) for name, value in step.updates if name not in hidden)
-        if any(not hidden.isdisjoint(reads(value)) for _, value in updates):
+        if any(not hidden.isdisjoint(e.reads(value)) for _, value in updates):
             raise NotSeparable(f"what `{step.name}` does depends on other members")
         free = tuple(name for name in step.free if name not in hidden)
         may = exists_hidden(step.guard, hidden)
-        if (updates or free) and not is_false(may):
+        if (updates or free) and not e.is_false(may):
             steps[number] = replace(step, guard=may, updates=updates, free=free, operations=())
             certain.append(forall_hidden(step.guard, hidden))
     return Projection(_without(system, hidden, symmetry_group, left_out, steps), tuple(certain))
@@ -91,26 +76,26 @@ def specialise_to_idle(system: System, symmetry_group: SymmetryGroup, idle: Coll
     for number, step in enumerate(system.steps):
         if not set(symmetry_group.members_in(step.name)).isdisjoint(idle):
             continue
-        guard = substitute(step.guard, values)
-        if is_false(guard):
+        guard = e.substitute(step.guard, values)
+        if e.is_false(guard):
             continue
         if not hidden.isdisjoint(step.free) or any(
-            substitute(value, values) not in (values[name], Read(name))
+            e.substitute(value, values) not in (values[name], e.Read(name))
             for name, value in step.updates
             if name in hidden
         ):
             return None
-        updates = tuple((name, substitute(value, values)) for name, value in step.updates if name not in hidden)
+        updates = tuple((name, e.substitute(value, values)) for name, value in step.updates if name not in hidden)
         steps[number] = replace(step, guard=guard, updates=updates, operations=())
     justice = tuple(
-        justice if justice.due is None else replace(justice, due=substitute(justice.due, values))
+        justice if justice.due is None else replace(justice, due=e.substitute(justice.due, values))
         for justice in system.justice
     )
     return _without(replace(system, justice=justice), hidden, symmetry_group, idle, steps)
 
 
-def _initial_values(system: System, names: Iterable[str]) -> dict[str, Expr]:
-    return {name: Const(system.variable[name].initial[0]) for name in names}
+def _initial_values(system: System, names: Iterable[str]) -> dict[str, e.Expr]:
+    return {name: e.Const(system.variable[name].initial[0]) for name in names}
 
 
 def variables_of(system: System, symmetry_group: SymmetryGroup, members: Collection[int]) -> frozenset[str]:
@@ -152,32 +137,32 @@ def _without(
 # --- conditions, and formulas
 
 
-def exists_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
+def exists_hidden(condition: e.Expr, hidden: Collection[str]) -> e.Expr:
     """Return a condition over visible variables that the given one implies (existential abstraction)."""
     return _quantified(condition, True, frozenset(hidden))
 
 
-def forall_hidden(condition: Expr, hidden: Collection[str]) -> Expr:
+def forall_hidden(condition: e.Expr, hidden: Collection[str]) -> e.Expr:
     """Return a condition over visible variables that implies the given one (universal abstraction)."""
-    return negate(_quantified(condition, False, frozenset(hidden)))
+    return e.negate(_quantified(condition, False, frozenset(hidden)))
 
 
-def _quantified(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
+def _quantified(condition: e.Expr, value: bool, hidden: frozenset[str]) -> e.Expr:
     """Return a condition over visible variables that is implied if the given one has this value."""
-    if hidden.isdisjoint(reads(condition)):
-        return condition if value else negate(condition)
+    if hidden.isdisjoint(e.reads(condition)):
+        return condition if value else e.negate(condition)
     match condition:
-        case Not(operand):
+        case e.Not(operand):
             return _quantified(operand, not value, hidden)
-        case And(operands) | Or(operands):
-            joined = conj if isinstance(condition, And) == value else disj
+        case e.And(operands) | e.Or(operands):
+            joined = e.conj if isinstance(condition, e.And) == value else e.disj
             return joined(_quantified(operand, value, hidden) for operand in operands)
-        case Ite(test, then, otherwise):
-            yes = conj((_quantified(test, True, hidden), _quantified(then, value, hidden)))
-            no = conj((_quantified(test, False, hidden), _quantified(otherwise, value, hidden)))
-            return disj((yes, no))
+        case e.Ite(test, then, otherwise):
+            yes = e.conj((_quantified(test, True, hidden), _quantified(then, value, hidden)))
+            no = e.conj((_quantified(test, False, hidden), _quantified(otherwise, value, hidden)))
+            return e.disj((yes, no))
         case _:
-            return TRUE
+            return e.TRUE
 
 
 def under_approximate(formula: Formula, system: System, hidden: Collection[str]) -> Formula | None:
@@ -197,7 +182,7 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
     match formula:
         case f.Atom(condition, text):
             return f.Atom(
-                forall_hidden(condition if value else negate(condition), hidden), text if value else f"!({text})"
+                forall_hidden(condition if value else e.negate(condition), hidden), text if value else f"!({text})"
             )
         case f.Not(operand):
             return implying(operand, not value)
@@ -220,7 +205,7 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
             return implying(f.OnPaths("E", f.Finally(f.Not(operand))))
         case f.OnPaths("E", f.Globally(operand, None), None) if not value:
             return implying(f.OnPaths("A", f.Finally(f.Not(operand))))
-        case f.KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
+        case f.KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(e.reads, observed))):
             inner = implying(operand)
             return None if inner is None else replace(formula, operand=inner)
         case f.Knows("each", group, operand) if value and agents.issuperset(group):
@@ -249,7 +234,7 @@ def formula_specialised_to_idle(
     return _substituted(formula, _initial_values(system, variables_of(system, symmetry_group, idle)))
 
 
-def _substituted(formula: Formula, values: Mapping[str, Expr]) -> Formula:
+def _substituted(formula: Formula, values: Mapping[str, e.Expr]) -> Formula:
     if isinstance(formula, f.Atom):
-        return replace(formula, condition=substitute(formula.condition, values))
+        return replace(formula, condition=e.substitute(formula.condition, values))
     return f.with_children(formula, tuple(_substituted(operand, values) for operand in f.children(formula)))

@@ -91,12 +91,15 @@ def _settled(evidence: Evidence) -> tuple[int, str] | None:
 
     The formula is that of `debt_checks`: from no state on which the condition stays forever can an end be reached.
     """
-    match evidence.formula:
-        case f.OnPaths("A", f.Globally(f.Or((f.OnPaths("E", f.Finally(f.Not(f.Atom() as state))), ends)))):
-            is_end = isinstance(ends, f.OnPaths) and isinstance(ends.path, f.Globally)
-            return (len(evidence.run.moves), claim_text(state, True)) if is_end else None
-        case _:
-            return None
+    always = f.invariant(evidence.formula)
+    if not isinstance(always, f.Or) or len(always.operands) != 2:
+        return None
+    change, ends = always.operands
+    state = f.possibility(change)
+    if not isinstance(state, f.Not) or not isinstance(state.operand, f.Atom):
+        return None
+    is_end = isinstance(ends, f.OnPaths) and isinstance(ends.path, f.Globally)
+    return (len(evidence.run.moves), claim_text(state.operand, True)) if is_end else None
 
 
 def has_trace(evidence: Evidence) -> bool:

@@ -12,20 +12,6 @@ from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, Parties, ProtocolInstance, RoleValue, Values
 from cplc.semantics.static_vacuity import VacuityRecorder
-from cplc.semantics.terms import (
-    FALSE,
-    TRUE,
-    Term,
-    Value,
-    allows_idling,
-    combined,
-    compared,
-    equivalence,
-    is_constant,
-    is_zero,
-    names_idle_step,
-    negated,
-)
 from cplc.source import Span
 
 MAX_BOUND = 10_000
@@ -35,7 +21,7 @@ MAX_LISTED_COMMITMENTS = 6
 MAX_OFFERS = 6
 """Commitments offered at once by one role to another; the semantics considers every subset."""
 
-Watch = Callable[[Term, Span], None]
+Watch = Callable[[t.Term, Span], None]
 """A callback for every atom of a term and its place."""
 
 
@@ -75,7 +61,7 @@ class Resolver:
                 term = self._operand(tree)
                 return term.value if isinstance(term, t.Const) and isinstance(term.value, int) else None
 
-    def constant(self, tree: resolved.Tree) -> Value | None:
+    def constant(self, tree: resolved.Tree) -> t.Value | None:
         """Return a constant value."""
         term = self._operand(tree) if isinstance(tree, resolved.LiteralTree) else self._term(tree)
         return term.value if isinstance(term, t.Const) else None
@@ -204,28 +190,28 @@ class Resolver:
 
     # --- terms ----------------------------------------------------------------------------------
 
-    def term(self, tree: resolved.Tree) -> Term:
+    def term(self, tree: resolved.Tree) -> t.Term:
         return self._term(tree)
 
-    def universal(self, tree: resolved.Tree) -> tuple[Term, tuple[tuple[str, int], ...]]:
+    def universal(self, tree: resolved.Tree) -> tuple[t.Term, tuple[tuple[str, int], ...]]:
         """Return the term, and the values of loops and outer universal quantifiers, each with its number of conjuncts.
 
         No conjunct is without instance, unless a constant decides the term.
         """
-        instances: list[tuple[str, Term]] = []
+        instances: list[tuple[str, t.Term]] = []
 
-        def recorded() -> Iterator[Term]:
+        def recorded() -> Iterator[t.Term]:
             for label, term in self._instances(tree):
                 instances.append((label, term))
                 yield term
 
-        whole = combined("&", recorded())
+        whole = t.combined("&", recorded())
         counts = [_conjuncts(term) for _, term in instances]
         if sum(counts) != _conjuncts(whole):
             return whole, ()
         return whole, tuple((label, number) for (label, _), number in zip(instances, counts, strict=True))
 
-    def _instances(self, tree: resolved.Tree) -> Iterator[tuple[str, Term]]:
+    def _instances(self, tree: resolved.Tree) -> Iterator[tuple[str, t.Term]]:
         if not isinstance(tree, resolved.Quantified) or tree.kind != "forall":
             values = (f"{binder.name} = {_value_text(value)}" for binder, value in self._values.items())
             yield ", ".join(values), self._term(tree)
@@ -233,7 +219,7 @@ class Resolver:
         for _ in self._ranging(tree):
             yield from self._instances(tree.body)
 
-    def operand(self, tree: resolved.Tree) -> Term | None:
+    def operand(self, tree: resolved.Tree) -> t.Term | None:
         """Return a value to assign; None after an error."""
         match tree:
             case (
@@ -245,16 +231,16 @@ class Resolver:
             case _:
                 return self._term(tree)
 
-    def _atom(self, term: Term, span: Span) -> Term:
+    def _atom(self, term: t.Term, span: Span) -> t.Term:
         if self._watch:
             self._watch(term, span)
         return term
 
-    def _term(self, tree: resolved.Tree) -> Term:
+    def _term(self, tree: resolved.Tree) -> t.Term:
         match tree:
             case resolved.Event(kind, message, span):
                 if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(message)) is None:
-                    return FALSE
+                    return t.FALSE
                 match kind:
                     case "received":
                         return self._atom(t.Happened(name), span)
@@ -264,7 +250,7 @@ class Resolver:
                         return self._atom(t.InFlight(name), span)
             case resolved.FactAt(fact, span):
                 if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
-                    return FALSE
+                    return t.FALSE
                 self.vacuity.fact(name)
                 return self._atom(t.FactRef(name), span)
             case resolved.Lifecycle():
@@ -279,16 +265,16 @@ class Resolver:
                 return self._quantified(tree)
             case resolved.OverPaths(quantifier, path, along, speaks_of_idling):
                 steps = None if along is None else self._term(along)
-                if steps is None or not speaks_of_idling or allows_idling(steps):
+                if steps is None or not speaks_of_idling or t.allows_idling(steps):
                     return t.OverPaths(quantifier, self._term(path), steps)
-                if not names_idle_step(steps):  # it was folded away
+                if not t.names_idle_step(steps):  # it was folded away
                     steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
                 return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case resolved.Does():
                 return self._does(tree)
             case resolved.Strategic(_, goal):
                 group, target = self._group(tree.group, tree.span), self._term(goal)
-                return t.Strategic(group, target) if group else FALSE
+                return t.Strategic(group, target) if group else t.FALSE
             case resolved.Social():
                 return self._social(tree)
             case resolved.Conditional():
@@ -296,11 +282,11 @@ class Resolver:
             case resolved.Knowledge():
                 return self._knowledge(tree)
             case _:
-                return self._operand(tree) or FALSE
+                return self._operand(tree) or t.FALSE
 
-    def _lifecycle(self, tree: resolved.Lifecycle) -> Term:
+    def _lifecycle(self, tree: resolved.Lifecycle) -> t.Term:
         if not self._table.count_node(tree.span, rules.TOO_LARGE):
-            return FALSE
+            return t.FALSE
         name = self.instance(tree.commitment)
         if name is None:
             return t.Const("null" in tree.states)
@@ -308,40 +294,40 @@ class Resolver:
         if tree.view is not None:
             agent = self.role(tree.view)
             if agent is None:
-                return FALSE
+                return t.FALSE
             view = agent.name
             if view not in self._table.parties[name]:
                 parties = self._table.parties[name]
                 message = f"`{view}` has no view of `{name}`, which is between `{parties.first}` and `{parties.second}`"
                 self._table.problems.report(rules.NOT_A_PARTY, tree.span, message, *self._where())
-                return FALSE
+                return t.FALSE
         if tree.states <= STANDINGS.keys():
             return self._atom(t.Stands(name, tree.states, view), tree.span)
         return self._atom(t.InState(name, tree.states, view), tree.span)
 
-    def _apply(self, tree: resolved.Apply) -> Term:
+    def _apply(self, tree: resolved.Apply) -> t.Term:
         op = tree.op
         if not self._table.count_node(tree.span, rules.TOO_LARGE):
-            return FALSE
+            return t.FALSE
         match op:
             case "&" | "|":
-                return combined(op, (self._term(operand) for operand in tree.operands))
+                return t.combined(op, (self._term(operand) for operand in tree.operands))
             case "!":
-                return negated(self._below(tree, 0))
+                return t.negated(self._below(tree, 0))
             case "->":
                 return self._implication(tree)
             case "<->":
-                return equivalence(self._below(tree, 0), self._below(tree, 1))
+                return t.equivalence(self._below(tree, 0), self._below(tree, 1))
             case "=" | "!=" | "<" | "<=" | ">" | ">=":
                 with self.vacuity.below(tree, 0):
                     left, right = (self._operand(operand) for operand in tree.operands)
                 if left is None or right is None:
-                    return FALSE
+                    return t.FALSE
                 if isinstance(left, t.Const) and isinstance(right, t.Const):
-                    return t.Const(compared(op, left.value, right.value))
+                    return t.Const(t.compared(op, left.value, right.value))
                 return t.Apply(op, (left, right))
             case "+" | "-" | "*" | "%":
-                return self._operand(tree) or FALSE
+                return self._operand(tree) or t.FALSE
             case "therefore":
                 self._below(tree, 0)  # counted twice, because lowering writes it twice
                 return t.Apply(op, (self._below(tree, 0), self._below(tree, 1)))
@@ -378,25 +364,25 @@ class Resolver:
             return 0, tree.in_ticks, 0
         return bound, tree.in_ticks, low
 
-    def _below(self, tree: resolved.Apply, number: int) -> Term:
+    def _below(self, tree: resolved.Apply, number: int) -> t.Term:
         with self.vacuity.below(tree, number):
             return self._term(tree.operands[number])
 
-    def _implication(self, tree: resolved.Apply) -> Term:
+    def _implication(self, tree: resolved.Apply) -> t.Term:
         condition = self._below(tree, 0)
-        if is_constant(condition, False):
+        if t.is_constant(condition, False):
             self.vacuity.implication(tree, false_left=True)
-            return TRUE
+            return t.TRUE
         consequence = self._below(tree, 1)
-        self.vacuity.implication(tree, true_right=is_constant(consequence, True))
-        if is_constant(condition, True):
+        self.vacuity.implication(tree, true_right=t.is_constant(consequence, True))
+        if t.is_constant(condition, True):
             return consequence
-        return TRUE if is_constant(consequence, True) else t.Apply("->", (condition, consequence))
+        return t.TRUE if t.is_constant(consequence, True) else t.Apply("->", (condition, consequence))
 
-    def _quantified(self, tree: resolved.Quantified) -> Term:
-        return combined("&" if tree.kind == "forall" else "|", self._expanded(tree))
+    def _quantified(self, tree: resolved.Quantified) -> t.Term:
+        return t.combined("&" if tree.kind == "forall" else "|", self._expanded(tree))
 
-    def _expanded(self, tree: resolved.Quantified) -> Iterator[Term]:
+    def _expanded(self, tree: resolved.Quantified) -> Iterator[t.Term]:
         return (self._term(tree.body) for _ in self._ranging(tree))
 
     def _ranging(self, tree: resolved.Quantified) -> Iterator[None]:
@@ -410,7 +396,7 @@ class Resolver:
             yield
         self._values.pop(tree.binder, None)
 
-    def _operand(self, tree: resolved.Tree) -> Term | None:
+    def _operand(self, tree: resolved.Tree) -> t.Term | None:
         """Return a value; None if it never exists or has errors."""
         match tree:
             case resolved.LiteralTree(value):
@@ -448,7 +434,7 @@ class Resolver:
             case _:
                 return self._term(tree)
 
-    def variable(self, role: resolved.RoleTree, name: str, span: Span) -> Term | None:
+    def variable(self, role: resolved.RoleTree, name: str, span: Span) -> t.Term | None:
         agent = self.role(role)
         if agent is None:
             return None
@@ -461,8 +447,8 @@ class Resolver:
             return None
         return self._atom(t.Var(full_name), span)
 
-    def _arithmetic(self, op: t.Op, parts: list[Term], span: Span) -> Term | None:
-        if op == "%" and is_zero(parts[1]):
+    def _arithmetic(self, op: t.Op, parts: list[t.Term], span: Span) -> t.Term | None:
+        if op == "%" and t.is_zero(parts[1]):
             self._table.problems.report(rules.DIVISION_BY_ZERO, span, "Division by zero", *self._where())
             return None
         numbers = [part.value for part in parts if isinstance(part, t.Const)]
@@ -472,26 +458,26 @@ class Resolver:
 
     # --- modalities -----------------------------------------------------------------------------
 
-    def _social(self, tree: resolved.Social) -> Term:
+    def _social(self, tree: resolved.Social) -> t.Term:
         body = self._term(tree.body)
         trigger = None if tree.trigger is None else self._term(tree.trigger)
         if isinstance(tree.between, resolved.Instance):
             name = self.instance(tree.between)
             if name is None:
-                return FALSE
+                return t.FALSE
             parties = self._table.parties[name]
             return t.Social(tree.modality, parties.first, parties.second, body, name)
         debtor, creditor = map(self.role, tree.between)
         if debtor is None or creditor is None:
-            return FALSE
+            return t.FALSE
         if debtor.name == creditor.name:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._table.problems.report(rules.SAME_ROLE, tree.span, message, *self._where())
-            return FALSE
+            return t.FALSE
         if not self._can_bind(tree, debtor.name, creditor.name):
             counts_claims = tree.modality in ("SC", "SCc")
             self._parties.nothing_promised(debtor.name, creditor.name, tree.span, counts_claims=counts_claims)
-            return FALSE
+            return t.FALSE
         return t.Social(tree.modality, debtor.name, creditor.name, body, None, trigger)
 
     def _can_bind(self, tree: resolved.Social, debtor: str, creditor: str) -> bool:
@@ -504,10 +490,10 @@ class Resolver:
     def _parties(self) -> ConditionalParties:
         return ConditionalParties(self, self._where())
 
-    def _knowledge(self, tree: resolved.Knowledge) -> Term:
+    def _knowledge(self, tree: resolved.Knowledge) -> t.Term:
         body = self._term(tree.body)
         group = self._group(tree.group, tree.span)
-        return t.Knowledge(tree.modality, group, body) if group else FALSE
+        return t.Knowledge(tree.modality, group, body) if group else t.FALSE
 
     def _group(self, group: tuple[resolved.RoleTree | resolved.AllOf, ...], span: Span) -> tuple[str, ...]:
         """Return the members of a group with families expanded, and report an empty group."""
@@ -519,9 +505,9 @@ class Resolver:
             self._table.problems.report(rules.EMPTY_RANGE, span, "This group has no members", *self._where())
         return names
 
-    def _does(self, tree: resolved.Does) -> Term:
+    def _does(self, tree: resolved.Does) -> t.Term:
         if not self._table.count_node(tree.span, rules.TOO_LARGE):
-            return FALSE
+            return t.FALSE
         subject = tree.subject
         if tree.verb == "idle" and subject is None:
             return t.Does("idle", "")
@@ -532,11 +518,11 @@ class Resolver:
             return t.Does("tick", "")
         if not isinstance(subject, resolved.Instance):
             agent = self.role(subject)
-            return FALSE if agent is None else t.Does(tree.verb, agent.name)
+            return t.FALSE if agent is None else t.Does(tree.verb, agent.name)
         name = self.instance(subject)
         other = None if tree.other is None else self.instance(tree.other)
         if name is None or (tree.other is not None and other is None):
-            return FALSE
+            return t.FALSE
         if tree.verb not in ("take", "send") and not self._can_be_done(tree, subject.symbol, name):
             message = f"This is always false: no message means `{tree.verb} {subject.symbol.name}`"
             state = RESULT_OF.get(tree.verb)
@@ -586,15 +572,15 @@ class ConditionalParties:
         self._table = resolver.table
         self._notes = notes
 
-    def conditional(self, tree: resolved.Conditional, antecedent: Term, consequent: Term) -> Term:
+    def conditional(self, tree: resolved.Conditional, antecedent: t.Term, consequent: t.Term) -> t.Term:
         """Return the modality between instances of roles or commitments, and report errors."""
         between = self._between(tree.between, tree.span)
         if between is None:
-            return FALSE
+            return t.FALSE
         if tree.other is None:
             return t.Conditional(tree.modality, between, None, antecedent, consequent)
         other = self._handed_over(tree, between)
-        return FALSE if other is None else t.Conditional(tree.modality, between, other, antecedent, consequent)
+        return t.FALSE if other is None else t.Conditional(tree.modality, between, other, antecedent, consequent)
 
     def _between(
         self, parties: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance, span: Span
@@ -677,7 +663,7 @@ class ConditionalParties:
         self._table.problems.report(rule, span, message, *hints, *self._notes)
 
 
-def _conjuncts(term: Term) -> int:
+def _conjuncts(term: t.Term) -> int:
     if isinstance(term, t.Apply) and term.op == "&":
         return len(term.operands)
     return 0 if isinstance(term, t.Const) else 1

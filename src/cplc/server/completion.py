@@ -8,13 +8,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
-from lsprotocol.types import (
-    CompletionItem,
-    CompletionItemKind,
-    MarkupContent,
-    MarkupKind,
-    TextEdit,
-)
+from lsprotocol import types as lsp
 
 from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, STANDINGS, VERBS
 from cplc.language.words import (
@@ -39,8 +33,8 @@ from cplc.server.hover import code, head, meaning
 from cplc.source import Span
 from cplc.syntax import ast
 
-_Kinds = CompletionItemKind
-_ICONS: Final[dict[Kind, CompletionItemKind]] = {
+_Kinds = lsp.CompletionItemKind
+_ICONS: Final[dict[Kind, lsp.CompletionItemKind]] = {
     "protocol": _Kinds.Module, "parameter": _Kinds.Constant, "role": _Kinds.Class, "variable": _Kinds.Field,
     "message": _Kinds.Event, "payload": _Kinds.Property, "fact": _Kinds.Value, "commitment": _Kinds.Interface,
     "claim": _Kinds.Interface, "part": _Kinds.Module, "macro": _Kinds.Function, "argument": _Kinds.Variable,
@@ -52,7 +46,7 @@ _PARTIES: Final = dict.fromkeys(BETWEEN_ROLES, 2) | {"K": 1, "claim": 2}
 """Number of leading arguments that are roles; for the modalities, both precede the first comma."""
 
 
-def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
+def completion(compiled: Compiled, offset: int) -> list[lsp.CompletionItem]:
     """Return the proposals at an offset, the most likely first."""
     inside = compiled.tokens.inside(offset)
     at = context(compiled.tokens, offset)
@@ -63,14 +57,14 @@ def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
     items = _ordered(place.items())
     edit = compiled.text.range(at.start, max(at.end, at.start))
     for item in items:
-        item.text_edit = TextEdit(edit, item.insert_text or item.label)
+        item.text_edit = lsp.TextEdit(edit, item.insert_text or item.label)
         item.insert_text = None
     return items
 
 
-def _ordered(items: Iterable[CompletionItem]) -> list[CompletionItem]:
+def _ordered(items: Iterable[lsp.CompletionItem]) -> list[lsp.CompletionItem]:
     """Return each label once, with sort keys that preserve the order."""
-    by_label: dict[str, CompletionItem] = {}
+    by_label: dict[str, lsp.CompletionItem] = {}
     for item in items:
         by_label.setdefault(item.label, item)
     for number, item in enumerate(by_label.values()):
@@ -78,26 +72,26 @@ def _ordered(items: Iterable[CompletionItem]) -> list[CompletionItem]:
     return list(by_label.values())
 
 
-def _word(word: str, kind: CompletionItemKind = _Kinds.Keyword, detail: str | None = None) -> CompletionItem:
+def _word(word: str, kind: lsp.CompletionItemKind = _Kinds.Keyword, detail: str | None = None) -> lsp.CompletionItem:
     explanation = meaning(word)
-    documentation = None if explanation is None else MarkupContent(MarkupKind.Markdown, explanation)
-    return CompletionItem(word, kind=kind, detail=detail, documentation=documentation)
+    documentation = None if explanation is None else lsp.MarkupContent(lsp.MarkupKind.Markdown, explanation)
+    return lsp.CompletionItem(word, kind=kind, detail=detail, documentation=documentation)
 
 
-def _words(words: Iterable[str], kind: CompletionItemKind = _Kinds.Keyword) -> Iterator[CompletionItem]:
+def _words(words: Iterable[str], kind: lsp.CompletionItemKind = _Kinds.Keyword) -> Iterator[lsp.CompletionItem]:
     return (_word(word, kind) for word in words)
 
 
-def _declared(declaration: Declared, label: str | None = None) -> CompletionItem:
+def _declared(declaration: Declared, label: str | None = None) -> lsp.CompletionItem:
     text = head(declaration)
-    documentation = MarkupContent(
-        MarkupKind.Markdown, "\n\n".join(part for part in (code(text), declaration.doc) if part)
+    documentation = lsp.MarkupContent(
+        lsp.MarkupKind.Markdown, "\n\n".join(part for part in (code(text), declaration.doc) if part)
     )
     name = label or declaration.name.text
-    return CompletionItem(name, kind=_ICONS[declaration.kind], detail=declaration.kind, documentation=documentation)
+    return lsp.CompletionItem(name, kind=_ICONS[declaration.kind], detail=declaration.kind, documentation=documentation)
 
 
-def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
+def _paths(compiled: Compiled, written: str) -> Iterator[lsp.CompletionItem]:
     """Yield the importable files near this one."""
     if compiled.document.path is None:
         return
@@ -113,10 +107,10 @@ def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            yield CompletionItem(f"{entry.name}/", kind=_Kinds.Folder)
+            yield lsp.CompletionItem(f"{entry.name}/", kind=_Kinds.Folder)
         elif entry.name.endswith(".cpl") and entry.path != compiled.document.path:
             name = entry.name if typed or written.startswith(".") else f"./{entry.name}"
-            yield CompletionItem(name, kind=_Kinds.File)
+            yield lsp.CompletionItem(name, kind=_Kinds.File)
 
 
 class _Place:
@@ -129,10 +123,10 @@ class _Place:
 
     # --- visible names
 
-    def of(self, *kinds: Kind) -> Iterator[CompletionItem]:
+    def of(self, *kinds: Kind) -> Iterator[lsp.CompletionItem]:
         return (_declared(declared) for kind in kinds for declared in self.declarations if declared.kind == kind)
 
-    def locals(self) -> Iterator[CompletionItem]:
+    def locals(self) -> Iterator[lsp.CompletionItem]:
         """Yield the variables of loops and quantifiers around the place, and the parameters of its message or macro."""
         for declared in self.compiled.index.declared.values():
             if declared.kind in ("loop variable", "argument") and self._is_around(declared.node):
@@ -142,18 +136,18 @@ class _Place:
                 yield _declared(declared)
         yield from self._bound_before()
 
-    def _bound_before(self) -> Iterator[CompletionItem]:
+    def _bound_before(self) -> Iterator[lsp.CompletionItem]:
         """Yield the variables of quantifiers and the parameters of a macro in an incomplete statement."""
         since = self.at.since
         for word, name in pairwise(since):
             if word.text in ("forall", "exists") and name.kind == "word":
-                yield CompletionItem(name.text, kind=_ICONS["loop variable"], detail="loop variable")
+                yield lsp.CompletionItem(name.text, kind=_ICONS["loop variable"], detail="loop variable")
         if self.at.keyword == "define":
             texts = [token.text for token in since]
             end = texts.index("=") if "=" in texts else 0
             for token in since[1:end]:
                 if token.kind == "word":
-                    yield CompletionItem(token.text, kind=_ICONS["argument"], detail="argument")
+                    yield lsp.CompletionItem(token.text, kind=_ICONS["argument"], detail="argument")
 
     def _is_around(self, node: object) -> bool:
         """Return whether a node of this file contains the place, or ends just before it."""
@@ -162,23 +156,23 @@ class _Place:
             return False
         return span.start <= self.offset <= span.end + 1
 
-    def roles(self) -> Iterator[CompletionItem]:
+    def roles(self) -> Iterator[lsp.CompletionItem]:
         yield from (item for item in self.locals() if item.detail == "loop variable")
         yield from self.of("role")
 
-    def visible(self, kind: Kind) -> Iterator[CompletionItem]:
+    def visible(self, kind: Kind) -> Iterator[lsp.CompletionItem]:
         for name, places in self.compiled.index.visible.items():
             declared = self.compiled.index.declared.get(places[0])
             if declared is not None and declared.kind == kind:
                 yield _declared(declared, name)
 
-    def macros(self) -> Iterator[CompletionItem]:
+    def macros(self) -> Iterator[lsp.CompletionItem]:
         yield from self.of("macro")
         yield from (item for item in self.visible("macro") if "." not in item.label)
 
     # --- proposals by context
 
-    def items(self) -> Iterator[CompletionItem]:
+    def items(self) -> Iterator[lsp.CompletionItem]:
         at = self.at
         if at.keyword == "import":
             return self._imports()
@@ -190,7 +184,7 @@ class _Place:
             return bracketed
         return self._in_agent() if at.block == "agent" else self._in_statement()
 
-    def _imports(self) -> Iterator[CompletionItem]:
+    def _imports(self) -> Iterator[lsp.CompletionItem]:
         if self.at.is_operand_before:
             yield from _words(("as", *sorted(DECLARATIONS)))
             return
@@ -198,9 +192,9 @@ class _Place:
         for path in sorted(shipped("stdlib").rglob("*.cpl")):
             name = ".".join(("std", *path.relative_to(shipped("stdlib")).with_suffix("").parts))
             if name.startswith(written):
-                yield CompletionItem(name[len(written) :], kind=_Kinds.Module, detail=name)
+                yield lsp.CompletionItem(name[len(written) :], kind=_Kinds.Module, detail=name)
 
-    def _members(self) -> Iterator[CompletionItem]:
+    def _members(self) -> Iterator[lsp.CompletionItem]:
         """Yield the members of the name before the dot."""
         depth = 0
         for token in reversed(self.at.since[:-1]):
@@ -227,7 +221,7 @@ class _Place:
         target = self.compiled.index.uses.get(domain.segments[-1].name.span)
         return None if target is None else self.compiled.index.declared.get(target)
 
-    def _in_bracket(self) -> Iterator[CompletionItem] | None:
+    def _in_bracket(self) -> Iterator[lsp.CompletionItem] | None:
         at = self.at
         callee = at.callee.text if at.callee else ""
         if at.bracket == "{":
@@ -258,16 +252,16 @@ class _Place:
         in_formula = 2 if BETWEEN_ROLES.get(callee) == 3 else 1
         return self.at.commas < (_PARTIES[callee] if is_declared else in_formula)
 
-    def _promises(self, callee: str) -> Iterator[CompletionItem]:
+    def _promises(self, callee: str) -> Iterator[lsp.CompletionItem]:
         """Yield the arguments of `C` and `Fu`: debtor and creditor of declared commitments."""
         is_formula = self.at.keyword not in ("commitment", "claim")
         return self.of("commitment", "part") if callee in OF_COMMITMENTS and is_formula else iter(())
 
-    def _steps(self) -> Iterator[CompletionItem]:
+    def _steps(self) -> Iterator[lsp.CompletionItem]:
         yield _word("does", _Kinds.Operator)
         yield from self.locals()
 
-    def _steps_inside(self) -> Iterator[CompletionItem]:
+    def _steps_inside(self) -> Iterator[lsp.CompletionItem]:
         last = self.at.last
         if last == "message":
             yield from _words(sorted(ALL_VERBS), _Kinds.Method)
@@ -284,7 +278,7 @@ class _Place:
         else:
             yield from _words(("to", "with"))
 
-    def _bindings(self) -> Iterator[CompletionItem]:
+    def _bindings(self) -> Iterator[lsp.CompletionItem]:
         """Yield the roles and parameters of the used protocol that are not bound yet."""
         used = self.used()
         bound = {one.text for one, sign in pairwise(self.at.since) if sign.text == "="}
@@ -306,12 +300,12 @@ class _Place:
                 return declared
         return None
 
-    def _values(self) -> Iterator[CompletionItem]:
+    def _values(self) -> Iterator[lsp.CompletionItem]:
         yield from self.locals()
         yield from self.of("role", "parameter")
         yield from _words(("true", "false"), _Kinds.Constant)
 
-    def _formula(self) -> Iterator[CompletionItem]:
+    def _formula(self) -> Iterator[lsp.CompletionItem]:
         """Yield the operators and operands that may continue an expression."""
         at = self.at
         is_formula = at.keyword in ("property", "define")
@@ -342,7 +336,7 @@ class _Place:
         """Return whether it is a variable of the protocol's roles."""
         return declared.kind == "variable" and declared.inside in self.declarations
 
-    def _next(self) -> Iterator[CompletionItem]:
+    def _next(self) -> Iterator[lsp.CompletionItem]:
         """Yield the words that may follow a complete expression."""
         at = self.at
         options = {
@@ -356,13 +350,13 @@ class _Place:
             yield from _words(sorted(CLAUSES))
         yield from self._beginning()
 
-    def _beginning(self) -> Iterator[CompletionItem]:
+    def _beginning(self) -> Iterator[lsp.CompletionItem]:
         """Yield the words that begin a declaration."""
         if self.at.block in ("protocol", "for"):
             yield from self.roles()
         top = ("protocol", "import", "define")
         if not self.at.block and self.compiled.file.version is None and self._is_first():
-            yield CompletionItem(f"cpl {VERSION}", kind=_Kinds.Keyword, detail=meaning("cpl"))
+            yield lsp.CompletionItem(f"cpl {VERSION}", kind=_Kinds.Keyword, detail=meaning("cpl"))
         words = top if not self.at.block else sorted((DECLARATIONS | {"channel", "clock"}) - {"protocol", "import"})
         yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
 
@@ -370,7 +364,7 @@ class _Place:
         """Return whether no declaration precedes this place."""
         return all(token.start >= self.at.start for token in self.compiled.tokens.code)
 
-    def _in_statement(self) -> Iterator[CompletionItem]:
+    def _in_statement(self) -> Iterator[lsp.CompletionItem]:
         at = self.at
         last = at.last
         if last == "expect":
@@ -415,7 +409,7 @@ class _Place:
             case _:
                 return self._formula()
 
-    def _in_agent(self) -> Iterator[CompletionItem]:
+    def _in_agent(self) -> Iterator[lsp.CompletionItem]:
         """Yield the words that may continue an agent's block."""
         at = self.at
         begun = next((token.text for token in reversed(at.since) if token.text in (*_OF_AGENTS, "when", ":")), None)
@@ -429,19 +423,19 @@ class _Place:
         elif not at.is_operand_before:
             yield from self.of("message", "part")
 
-    def _analysis(self, last: str) -> Iterator[CompletionItem]:
+    def _analysis(self, last: str) -> Iterator[lsp.CompletionItem]:
         if all(token.text != ":" for token in self.at.since):
             return self.of("agent")
         return _words(ASPECTS, _Kinds.Function) if last in (":", ",") else _words(("expect",))
 
-    def _in_head(self) -> Iterator[CompletionItem]:
+    def _in_head(self) -> Iterator[lsp.CompletionItem]:
         if self.at.keyword == "role" and self.at.block == "role":
             return _words(("bool", "var"))
         if self.at.is_operand_before:
             return self._next() if self.at.keyword == "role" else _words(("sync",))
         return iter(())
 
-    def _property(self, last: str) -> Iterator[CompletionItem]:
+    def _property(self, last: str) -> Iterator[lsp.CompletionItem]:
         texts = [token.text for token in self.at.since]
         if "assuming" in texts and ":" not in texts:
             if last not in ("assuming", ","):
@@ -451,7 +445,7 @@ class _Place:
             return self._formula()
         return _words(("assuming",)) if texts else iter(())
 
-    def _operations(self, last: str) -> Iterator[CompletionItem]:
+    def _operations(self, last: str) -> Iterator[lsp.CompletionItem]:
         if last in ("means", ","):
             kinds = {declared.kind for declared in self.declarations}
             verbs = (*(VERBS if kinds & {"commitment", "part"} or "claim" not in kinds else ()),)

@@ -6,16 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from lsprotocol.types import (
-    Hover,
-    InlayHint,
-    InlayHintKind,
-    MarkupContent,
-    MarkupKind,
-    ParameterInformation,
-    SignatureHelp,
-    SignatureInformation,
-)
+from lsprotocol import types as lsp
 
 from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, PREDICATES, VERBS
 from cplc.language.lifecycle_texts import STATE_MEANINGS, Row, operation_rows
@@ -93,7 +84,7 @@ _KINDS = {
 }
 
 
-def hover(compiled: Compiled, offset: int, verdict: str | None) -> Hover | None:
+def hover(compiled: Compiled, offset: int, verdict: str | None) -> lsp.Hover | None:
     """Return the hover text; ``verdict`` is the cached verdict of the property there."""
     name = compiled.name_at(offset)
     if name is not None:
@@ -108,8 +99,8 @@ def hover(compiled: Compiled, offset: int, verdict: str | None) -> Hover | None:
     return _hover(compiled, token.start, token.end, "\n\n".join(part for part in (explanation, verdict) if part))
 
 
-def _hover(compiled: Compiled, start: int, end: int, markdown: str) -> Hover:
-    return Hover(MarkupContent(MarkupKind.Markdown, markdown), compiled.text.range(start, end))
+def _hover(compiled: Compiled, start: int, end: int, markdown: str) -> lsp.Hover:
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, markdown), compiled.text.range(start, end))
 
 
 def _of_name(compiled: Compiled, declared: Declared, verdict: str | None) -> Iterator[str]:
@@ -235,7 +226,7 @@ _DECLARING = {
 }
 
 
-def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
+def signature_help(compiled: Compiled, offset: int) -> lsp.SignatureHelp | None:
     """Return the signature for the innermost bracket."""
     opened = compiled.tokens.opening(offset)
     if opened is None or opened[0].text != "(" or compiled.tokens.inside(offset):
@@ -285,7 +276,7 @@ def _macro(compiled: Compiled, name: str, offset: int) -> Declared | None:
     return macro or _visible(compiled, name, "macro")
 
 
-def _of_protocol(compiled: Compiled, used: Declared, offset: int, start: int) -> SignatureHelp:
+def _of_protocol(compiled: Compiled, used: Declared, offset: int, start: int) -> lsp.SignatureHelp:
     """Return the signature of a protocol; the current argument is the named one, or the next one."""
     members = [one for one in compiled.index.members(used) if one.kind in ("role", "parameter")]
     parts = tuple(_shown(one) for one in members)
@@ -305,35 +296,37 @@ def _shown(member: Declared) -> str:
     return str(member.node.span.text)
 
 
-def _help(label: str, parts: tuple[str, ...], active: int, doc: str | None, within: int = 0) -> SignatureHelp:
+def _help(label: str, parts: tuple[str, ...], active: int, doc: str | None, within: int = 0) -> lsp.SignatureHelp:
     """Return a signature; its parameters occur in the label from left to right."""
-    parameters: list[ParameterInformation] = []
+    parameters: list[lsp.ParameterInformation] = []
     at = max(within, label.find("("))
     for part in parts:
         at = label.find(part, at)
         # Offsets are units of the client's encoding; labels with other than ASCII characters give the text instead.
-        parameters.append(ParameterInformation((at, at + len(part)) if label.isascii() else part))
+        parameters.append(lsp.ParameterInformation((at, at + len(part)) if label.isascii() else part))
         at += len(part)
-    documentation = MarkupContent(MarkupKind.Markdown, doc) if doc else None
+    documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, doc) if doc else None
     last = max(0, len(parts) - 1)
-    shown = SignatureInformation(label, documentation=documentation, parameters=parameters)
-    return SignatureHelp([shown], 0, min(active, last))
+    shown = lsp.SignatureInformation(label, documentation=documentation, parameters=parameters)
+    return lsp.SignatureHelp([shown], 0, min(active, last))
 
 
 # --- Inlay hints: senders of choices, debtors and creditors, arguments, and values of parameters
 
 
-def hints(compiled: Compiled, start: int, end: int) -> list[InlayHint]:
+def hints(compiled: Compiled, start: int, end: int) -> list[lsp.InlayHint]:
     """Return the hints between two offsets, in the order of the text."""
     visible = [hint for hint in _all(compiled) if start <= hint[0] <= end]
     text = compiled.text
     return [
-        InlayHint(text.position(at), label, kind, padding_left=label[0] not in "=:", padding_right=label.endswith(":"))
+        lsp.InlayHint(
+            text.position(at), label, kind, padding_left=label[0] not in "=:", padding_right=label.endswith(":")
+        )
         for at, label, kind in sorted(dict.fromkeys(visible), key=lambda hint: hint[0])
     ]
 
 
-_Hint = tuple[int, str, InlayHintKind | None]
+_Hint = tuple[int, str, lsp.InlayHintKind | None]
 
 
 def _all(compiled: Compiled) -> Iterator[_Hint]:
@@ -372,7 +365,7 @@ def _parties(compiled: Compiled, operation: ast.Operation) -> Iterator[_Hint]:
     target = meant(compiled, operation.subject)
     match None if target is None else target.node:
         case ast.Commitment(_, first, second) | ast.Claim(_, first, second):
-            yield operation.subject.span.end, f"{first.span.text} → {second.span.text}", InlayHintKind.Type
+            yield operation.subject.span.end, f"{first.span.text} → {second.span.text}", lsp.InlayHintKind.Type
         case _:
             pass
 
@@ -385,7 +378,7 @@ def _arguments(compiled: Compiled, call: ast.Call) -> Iterator[_Hint]:
         return
     for parameter, argument in zip(declared.node.parameters, call.arguments, strict=False):
         if argument.span.text != parameter.text:
-            yield argument.span.start, f"{parameter.text}:", InlayHintKind.Parameter
+            yield argument.span.start, f"{parameter.text}:", lsp.InlayHintKind.Parameter
 
 
 def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
@@ -398,7 +391,7 @@ def _defaults(compiled: Compiled, use: ast.Use) -> Iterator[_Hint]:
     omitted = [p for p in used.node.parameters if p.name.text not in given and p.default is not None]
     if omitted:
         shown = ", ".join(f"{p.name.text} = {p.default.span.text}" for p in omitted if p.default is not None)
-        yield use.span.end, shown, InlayHintKind.Parameter
+        yield use.span.end, shown, lsp.InlayHintKind.Parameter
 
 
 def _size(compiled: Compiled, ref: ast.Ref) -> Iterator[_Hint]:
@@ -406,7 +399,7 @@ def _size(compiled: Compiled, ref: ast.Ref) -> Iterator[_Hint]:
     target = meant(compiled, ref)
     value = None if target is None else _parameter_hint(compiled, target)
     if value is not None:
-        yield ref.span.end, f"= {value}", InlayHintKind.Parameter
+        yield ref.span.end, f"= {value}", lsp.InlayHintKind.Parameter
 
 
 def _parameter_hint(compiled: Compiled, declared: Declared) -> str | None:

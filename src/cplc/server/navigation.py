@@ -7,21 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from lsprotocol.types import (
-    CallHierarchyIncomingCall,
-    CallHierarchyItem,
-    CallHierarchyOutgoingCall,
-    DocumentHighlight,
-    DocumentHighlightKind,
-    DocumentLink,
-    Location,
-    LocationLink,
-    Position,
-    Range,
-    SymbolKind,
-    TextEdit,
-    WorkspaceEdit,
-)
+from lsprotocol import types as lsp
 
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.words import RESERVED
@@ -41,13 +27,13 @@ class Refused(Exception):
     """Reason why a name cannot be changed, as a sentence."""
 
 
-def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
+def definition(compiled: Compiled, offset: int) -> list[lsp.LocationLink] | None:
     """Return the declaration of the name at an offset, or the file imported there."""
     for imported in compiled.index.imports:
         span = imported.node.span
         if span.source is compiled.source and span.start <= offset <= span.end and imported.source is not None:
-            start = Range(Position(0, 0), Position(0, 0))
-            return [LocationLink(uri_of(imported.source.name), start, start, compiled.range(span))]
+            start = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+            return [lsp.LocationLink(uri_of(imported.source.name), start, start, compiled.range(span))]
     name = compiled.name_at(offset)
     if name is None:
         return None
@@ -57,12 +43,12 @@ def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
         target = compiled.index.declared[used]  # `use P` without `as`: go to the declaration of P
     whole: Span = getattr(target.node, "span", target.span)
     location = compiled.location(target.span)
-    return [LocationLink(location.uri, compiled.range(whole), location.range, compiled.range(span))]
+    return [lsp.LocationLink(location.uri, compiled.range(whole), location.range, compiled.range(span))]
 
 
-def links(compiled: Compiled) -> list[DocumentLink]:
+def links(compiled: Compiled) -> list[lsp.DocumentLink]:
     """Return the imported files as links."""
-    result: list[DocumentLink] = []
+    result: list[lsp.DocumentLink] = []
     for imported in compiled.index.imports:
         if imported.node.span.source is compiled.source and imported.source is not None:
             text = imported.node.span.text
@@ -70,19 +56,19 @@ def links(compiled: Compiled) -> list[DocumentLink]:
             if at >= 0:
                 start = imported.node.span.start + at
                 range_ = compiled.text.range(start, start + len(imported.node.target))
-                result.append(DocumentLink(range_, uri_of(imported.source.name)))
+                result.append(lsp.DocumentLink(range_, uri_of(imported.source.name)))
     return result
 
 
-def highlights(compiled: Compiled, offset: int) -> list[DocumentHighlight]:
+def highlights(compiled: Compiled, offset: int) -> list[lsp.DocumentHighlight]:
     """Return the places of the name in this file; its declaration counts as a write."""
     name = compiled.name_at(offset)
     if name is None:
         return []
     declared = name[1].span
-    kinds = DocumentHighlightKind
+    kinds = lsp.DocumentHighlightKind
     return [
-        DocumentHighlight(compiled.range(span), kinds.Write if span == declared else kinds.Read)
+        lsp.DocumentHighlight(compiled.range(span), kinds.Write if span == declared else kinds.Read)
         for span in compiled.index.occurrences(declared)
         if span.source.name == compiled.source.name
     ]
@@ -111,7 +97,7 @@ def occurrences(declared: Span, programs: Iterable[Compiled]) -> dict[Place, Spa
 
 def references(
     compiled: Compiled, offset: int, programs: Iterable[Compiled], *, with_declaration: bool
-) -> list[tuple[str, Range]]:
+) -> list[tuple[str, lsp.Range]]:
     """Return the places of the name as the names of sources and ranges."""
     name = compiled.name_at(offset)
     if name is None:
@@ -125,8 +111,8 @@ def references(
     ]
 
 
-def located(ranges: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) -> list[Location]:
-    return [Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in ranges]
+def located(ranges: Iterable[tuple[str, lsp.Range]], uri_of_name: dict[str, str]) -> list[lsp.Location]:
+    return [lsp.Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in ranges]
 
 
 # --- renaming
@@ -244,39 +230,39 @@ def _where(where: Place, program: Compiled) -> str:
 
 def edit(
     spans_by_file: dict[str, list[Span]], name: str, current: Compiled, uri_of_name: dict[str, str]
-) -> WorkspaceEdit:
+) -> lsp.WorkspaceEdit:
     """Return the workspace edit for all places."""
-    changes: dict[str, list[TextEdit]] = {}
+    changes: dict[str, list[lsp.TextEdit]] = {}
     for source, spans in spans_by_file.items():
         uri = uri_of_name.get(source, uri_of(source))
-        changes[uri] = [TextEdit(current.range(span), name) for span in spans]
-    return WorkspaceEdit(changes=changes)
+        changes[uri] = [lsp.TextEdit(current.range(span), name) for span in spans]
+    return lsp.WorkspaceEdit(changes=changes)
 
 
 # --- Call hierarchy: messages are callers of the steps and states that they enable
 
 
 _KINDS = {
-    "message": SymbolKind.Event,
-    "commitment": SymbolKind.Interface,
-    "claim": SymbolKind.Interface,
-    "fact": SymbolKind.Boolean,
+    "message": lsp.SymbolKind.Event,
+    "commitment": lsp.SymbolKind.Interface,
+    "claim": lsp.SymbolKind.Interface,
+    "fact": lsp.SymbolKind.Boolean,
 }
 
 Causes = dict[Declared, list[Span]]
 
 
-def prepare_calls(compiled: Compiled, offset: int) -> list[CallHierarchyItem]:
+def prepare_calls(compiled: Compiled, offset: int) -> list[lsp.CallHierarchyItem]:
     """Return the message, fact, commitment or claim at an offset."""
     name = compiled.name_at(offset)
     return [_item(compiled, name[1])] if name is not None and name[1].kind in _KINDS else []
 
 
-def _item(compiled: Compiled, declared: Declared) -> CallHierarchyItem:
+def _item(compiled: Compiled, declared: Declared) -> lsp.CallHierarchyItem:
     location = compiled.location(declared.span)
     node = declared.node
     detail = f"{node.sender.span.text} -> {node.receiver.span.text}" if isinstance(node, ast.Message) else declared.kind
-    return CallHierarchyItem(
+    return lsp.CallHierarchyItem(
         declared.name.text,
         _KINDS[declared.kind],
         location.uri,
@@ -286,7 +272,7 @@ def _item(compiled: Compiled, declared: Declared) -> CallHierarchyItem:
     )
 
 
-def named(compiled: Compiled, item: CallHierarchyItem) -> Declared | None:
+def named(compiled: Compiled, item: lsp.CallHierarchyItem) -> Declared | None:
     """Return the declaration of an item."""
     for declared in compiled.index.declared.values():
         if declared.name.text == item.name and declared.kind in _KINDS:
@@ -296,7 +282,7 @@ def named(compiled: Compiled, item: CallHierarchyItem) -> Declared | None:
     return None
 
 
-def incoming_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyIncomingCall]:
+def incoming_calls(compiled: Compiled, item: lsp.CallHierarchyItem) -> list[lsp.CallHierarchyIncomingCall]:
     """Return its causes: messages that operate on it, and the atoms of its conditions."""
     declared = named(compiled, item)
     if declared is None:
@@ -308,7 +294,7 @@ def incoming_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHier
     for mentioned, span in mentions(compiled, declared.node):
         causes.setdefault(mentioned, []).append(span)
     return [
-        CallHierarchyIncomingCall(_item(compiled, cause), [compiled.range(span) for span in _within(cause, spans)])
+        lsp.CallHierarchyIncomingCall(_item(compiled, cause), [compiled.range(span) for span in _within(cause, spans)])
         for cause, spans in causes.items()
     ]
 
@@ -321,7 +307,7 @@ def _within(cause: Declared, spans: Iterable[Span]) -> list[Span]:
     return inside or [cause.span]
 
 
-def outgoing_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHierarchyOutgoingCall]:
+def outgoing_calls(compiled: Compiled, item: lsp.CallHierarchyItem) -> list[lsp.CallHierarchyOutgoingCall]:
     """Return its effects: the operations of a message, and the declarations whose conditions mention it."""
     declared = named(compiled, item)
     if declared is None:
@@ -334,6 +320,8 @@ def outgoing_calls(compiled: Compiled, item: CallHierarchyItem) -> list[CallHier
         if spans and other.kind in _KINDS:
             causes.setdefault(other, []).extend(spans)
     return [
-        CallHierarchyOutgoingCall(_item(compiled, effect), [compiled.range(span) for span in _within(declared, spans)])
+        lsp.CallHierarchyOutgoingCall(
+            _item(compiled, effect), [compiled.range(span) for span in _within(declared, spans)]
+        )
         for effect, spans in causes.items()
     ]

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lsprotocol.types import (
-    DocumentSymbol,
-    FoldingRange,
-    FoldingRangeKind,
-    Location,
-    SelectionRange,
-    SymbolKind,
-    WorkspaceSymbol,
-)
+from lsprotocol import types as lsp
 
 from cplc.semantics.symbol_index import Declared, Kind, children
 from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
 
-_KINDS: dict[Kind, SymbolKind] = {
-    "protocol": SymbolKind.Module, "parameter": SymbolKind.Constant, "role": SymbolKind.Class,
-    "variable": SymbolKind.Field, "message": SymbolKind.Event, "payload": SymbolKind.Property,
-    "fact": SymbolKind.Boolean, "commitment": SymbolKind.Interface, "claim": SymbolKind.Interface,
-    "part": SymbolKind.Package, "macro": SymbolKind.Function, "property": SymbolKind.Method, "agent": SymbolKind.Object,
-    "import": SymbolKind.Namespace,
+_KINDS: dict[Kind, lsp.SymbolKind] = {
+    "protocol": lsp.SymbolKind.Module, "parameter": lsp.SymbolKind.Constant, "role": lsp.SymbolKind.Class,
+    "variable": lsp.SymbolKind.Field, "message": lsp.SymbolKind.Event, "payload": lsp.SymbolKind.Property,
+    "fact": lsp.SymbolKind.Boolean, "commitment": lsp.SymbolKind.Interface, "claim": lsp.SymbolKind.Interface,
+    "part": lsp.SymbolKind.Package, "macro": lsp.SymbolKind.Function, "property": lsp.SymbolKind.Method,
+    "agent": lsp.SymbolKind.Object, "import": lsp.SymbolKind.Namespace,
 }  # fmt: skip
 
 _INNER = frozenset({"variable", "payload", "parameter", "import"})
 
 
-def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
+def document_symbols(compiled: Compiled) -> list[lsp.DocumentSymbol]:
     """Return the declarations of the file as a tree."""
     declarations = [one for one in compiled.index.declared.values() if one.span.source is compiled.source]
     by_owner: dict[Declared | None, list[Declared]] = {}
@@ -38,9 +30,9 @@ def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
         if one.kind in _KINDS:
             by_owner.setdefault(one.inside, []).append(one)
 
-    def symbols(owner: Declared | None) -> list[DocumentSymbol]:
+    def symbols(owner: Declared | None) -> list[lsp.DocumentSymbol]:
         return [
-            DocumentSymbol(
+            lsp.DocumentSymbol(
                 one.name.text,
                 _KINDS[one.kind],
                 compiled.text.of(_around(one)),
@@ -74,10 +66,10 @@ def _detail(one: Declared) -> str | None:
             return one.kind
 
 
-def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[WorkspaceSymbol]:
+def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[lsp.WorkspaceSymbol]:
     """Return the declarations whose names contain the letters of the query in order."""
     pattern = query.lower()
-    symbols: dict[tuple[str, int], WorkspaceSymbol] = {}
+    symbols: dict[tuple[str, int], lsp.WorkspaceSymbol] = {}
     for program in programs:
         for one in program.index.declared.values():
             is_own = one.span.source is program.source and one.kind not in (
@@ -87,9 +79,9 @@ def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[Workspac
                 "import",
             )
             if is_own and one.kind in _KINDS and _matches(pattern, one.name.text.lower()):
-                location = Location(program.document.uri, program.text.of(one.span))
+                location = lsp.Location(program.document.uri, program.text.of(one.span))
                 owner = one.inside.name.text if one.inside else None
-                symbol = WorkspaceSymbol(location, one.name.text, _KINDS[one.kind], container_name=owner)
+                symbol = lsp.WorkspaceSymbol(location, one.name.text, _KINDS[one.kind], container_name=owner)
                 symbols.setdefault((one.span.source.name, one.span.start), symbol)
     return list(symbols.values())[:1000]
 
@@ -99,15 +91,15 @@ def _matches(pattern: str, name: str) -> bool:
     return all(letter in letters for letter in pattern)
 
 
-def folding(compiled: Compiled) -> list[FoldingRange]:
+def folding(compiled: Compiled) -> list[lsp.FoldingRange]:
     """Return the folding ranges: blocks, comments, imports and long declarations."""
     text = compiled.text
-    ranges: dict[tuple[int, int], FoldingRange] = {}
+    ranges: dict[tuple[int, int], lsp.FoldingRange] = {}
 
-    def add(start: int, end: int, kind: FoldingRangeKind | None, *, closing: bool = False) -> None:
+    def add(start: int, end: int, kind: lsp.FoldingRangeKind | None, *, closing: bool = False) -> None:
         first, last = text.position(start).line, text.position(end).line - closing
         if last > first:
-            ranges.setdefault((first, last), FoldingRange(first, last, kind=kind))
+            ranges.setdefault((first, last), lsp.FoldingRange(first, last, kind=kind))
 
     for start, end in compiled.tokens.brackets:
         add(start, end - 1, None, closing=True)
@@ -117,11 +109,11 @@ def folding(compiled: Compiled) -> list[FoldingRange]:
         last = index
         while last + 1 < len(comments) and not text.text[comments[last].end : comments[last + 1].start].strip():
             last += 1
-        add(comments[index].start, comments[last].end, FoldingRangeKind.Comment)
+        add(comments[index].start, comments[last].end, lsp.FoldingRangeKind.Comment)
         index = last + 1
     imports = compiled.file.imports
     if imports:
-        add(imports[0].span.start, imports[-1].span.end, FoldingRangeKind.Imports)
+        add(imports[0].span.start, imports[-1].span.end, lsp.FoldingRangeKind.Imports)
     for one in compiled.index.declared.values():
         is_block = isinstance(one.node, ast.Protocol | ast.For)
         if one.span.source is compiled.source and not is_block and hasattr(one.node, "span"):
@@ -129,7 +121,7 @@ def folding(compiled: Compiled) -> list[FoldingRange]:
     return [ranges[key] for key in sorted(ranges)]
 
 
-def selection(compiled: Compiled, offset: int) -> SelectionRange:
+def selection(compiled: Compiled, offset: int) -> lsp.SelectionRange:
     """Return the word at an offset, and the enclosing ranges, from the inside out."""
     spans: set[tuple[int, int]] = {(0, len(compiled.text.text))}
     token = compiled.tokens.inside(offset) or compiled.tokens.at(offset)
@@ -149,9 +141,9 @@ def selection(compiled: Compiled, offset: int) -> SelectionRange:
             if first is None or span.start in (first.start, first.end):  # not the F of AF
                 spans.add((span.start, span.end))
         stack.extend(children(node))
-    result: SelectionRange | None = None
+    result: lsp.SelectionRange | None = None
     for start, end in _nested(spans):
-        result = SelectionRange(compiled.text.range(start, end), result)
+        result = lsp.SelectionRange(compiled.text.range(start, end), result)
     assert result is not None
     return result
 

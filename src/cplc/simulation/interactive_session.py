@@ -309,8 +309,10 @@ def is_about_first_state(formula: Formula) -> bool:
             return False
         case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
             return all(map(is_about_first_state, f.children(formula)))
-        case _:
+        case f.Atom() | f.Derived() | f.PathOperator() | f.StateOperator():
             return True
+        case _:
+            assert_never(formula)
 
 
 def _without_universal(path: Formula, *, positive: bool = True) -> Formula:

@@ -12,26 +12,11 @@ from enum import Enum
 from functools import cached_property
 
 from cplc.engines.symbolic.bdd import Node, diagrams
-from cplc.logic.expressions import (
-    And,
-    Arith,
-    ArithOp,
-    Const,
-    Equal,
-    Expr,
-    Ite,
-    Less,
-    Not,
-    Or,
-    Read,
-    Value,
-    arithmetic,
-    reads,
-)
+from cplc.logic import expressions as e
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System
 
-Cases = dict[Value, Node]
+Cases = dict[e.Value, Node]
 """Partition of the states by the value of an expression."""
 
 
@@ -69,7 +54,7 @@ class Encoding:
         self.next_bits: dict[str, tuple[int, ...]] = {}
         self.variable_at: dict[int, str] = {}
         self.spare = range(SPARE_BITS)
-        self._domains: dict[str, tuple[Value, ...]] = {one.name: one.domain for one in system.variables}
+        self._domains: dict[str, tuple[e.Value, ...]] = {one.name: one.domain for one in system.variables}
         self._domains.update(choices or {})
         levels = len(self.spare)
         for name in order:
@@ -90,15 +75,15 @@ class Encoding:
         self._coded: State = {}
         self._bits_of_coded: dict[int, bool] = {}
         self._values: dict[str, Cases] = {}
-        self._diagram_of: dict[int, tuple[Expr, Node]] = {}
-        self._arithmetic_cases: dict[Expr, Cases] = {}
+        self._diagram_of: dict[int, tuple[e.Expr, Node]] = {}
+        self._arithmetic_cases: dict[e.Expr, Cases] = {}
 
     # --- states
 
-    def is_value(self, variable: str, value: Value) -> Node:
+    def is_value(self, variable: str, value: e.Value) -> Node:
         return self._cases_of_variable(variable).get(value, self.false)
 
-    def becomes(self, variable: str, value: Value) -> Node | None:
+    def becomes(self, variable: str, value: e.Value) -> Node | None:
         """Return where the second row of bits has the value; None if it is outside of the domain."""
         domain = self.system.variable[variable].domain
         return self._code(self.next_bits[variable], domain.index(value)) if value in domain else None
@@ -156,7 +141,7 @@ class Encoding:
         No condition on initial states is about some of these variables and others.
         """
         start = self.system.start
-        return self.initial_values(variables) & (self.condition(start) if reads(start) <= variables else self.true)
+        return self.initial_values(variables) & (self.condition(start) if e.reads(start) <= variables else self.true)
 
     def _depth(self, variable: str) -> int:
         return self.bits[variable][0] if self.bits[variable] else -1
@@ -178,7 +163,7 @@ class Encoding:
         return self.diagrams.value(states, self._bits_of_coded)
 
     @cached_property
-    def _codes(self) -> dict[str, dict[Value, dict[int, bool]]]:
+    def _codes(self) -> dict[str, dict[e.Value, dict[int, bool]]]:
         """For each variable and value, its bits."""
         return {
             variable.name: {
@@ -207,7 +192,7 @@ class Encoding:
 
     # --- expressions
 
-    def condition(self, expr: Expr) -> Node:
+    def condition(self, expr: e.Expr) -> Node:
         """Return the diagram of a Boolean expression."""
         cached = self._diagram_of.get(id(expr))
         if cached is not None:
@@ -216,39 +201,39 @@ class Encoding:
         self._diagram_of[id(expr)] = expr, diagram
         return diagram
 
-    def _condition(self, expr: Expr) -> Node:
+    def _condition(self, expr: e.Expr) -> Node:
         match expr:
-            case Const(value):
+            case e.Const(value):
                 return self.true if value else self.false
-            case Read(variable):
+            case e.Read(variable):
                 return self.is_value(variable, True)
-            case Not(operand):
+            case e.Not(operand):
                 return ~self.condition(operand)
-            case And(operands):
+            case e.And(operands):
                 result = self.true
                 for part in self._bottom_up(operands):
                     result = part & result
                     self._check_ceiling()
                 return result
-            case Or(operands):
+            case e.Or(operands):
                 result = self.false
                 for part in self._bottom_up(operands):
                     result = part | result
                     self._check_ceiling()
                 return result
-            case Equal(Read(variable), Const(value)) | Equal(Const(value), Read(variable)):
+            case e.Equal(e.Read(variable), e.Const(value)) | e.Equal(e.Const(value), e.Read(variable)):
                 return self.is_value(variable, value)
-            case Equal(left, right):
+            case e.Equal(left, right):
                 return self._equal(self.cases(left), self.cases(right))
-            case Less(left, right):
+            case e.Less(left, right):
                 return self._less(self.cases(left), self.cases(right))
-            case Ite(test, then, otherwise):
+            case e.Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 return (chosen & self.condition(then)) | (~chosen & self.condition(otherwise))
-            case Arith():
+            case e.Arith():
                 return self.cases(expr).get(True, self.false)
 
-    def _bottom_up(self, operands: Iterable[Expr]) -> list[Node]:
+    def _bottom_up(self, operands: Iterable[e.Expr]) -> list[Node]:
         """Return the conditions, the deepest first: local conditions are then conjoined in linear time."""
         constants = self.true, self.false
         level = self.diagrams.level
@@ -259,23 +244,23 @@ class Encoding:
         if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
             raise ResourceExhausted(f"a condition needs more than {self.ceiling:,} nodes under this variable order")
 
-    def cases(self, expr: Expr) -> Cases:
+    def cases(self, expr: e.Expr) -> Cases:
         """Return the states for each value of the expression."""
         match expr:
-            case Const(value):
+            case e.Const(value):
                 return {value: self.true}
-            case Read(variable):
+            case e.Read(variable):
                 return self._cases_of_variable(variable)
-            case Not() | And() | Or() | Equal() | Less():
+            case e.Not() | e.And() | e.Or() | e.Equal() | e.Less():
                 holds = self.condition(expr)
                 return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
-            case Arith(op, left, right):
+            case e.Arith(op, left, right):
                 # The same sum is often compared with many numbers.
                 cached = self._arithmetic_cases.get(expr)
                 if cached is None:
                     cached = self._arithmetic_cases[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
                 return cached
-            case Ite(test, then, otherwise):
+            case e.Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 result: Cases = {}
                 for branch, side in ((then, chosen), (otherwise, ~chosen)):
@@ -283,14 +268,14 @@ class Encoding:
                         result[value] = result.get(value, self.false) | (side & where)
                 return {value: where for value, where in result.items() if where != self.false}
 
-    def updates(self, variable: str, expr: Expr, guard: Node) -> dict[Value | Unchanged, Node]:
+    def updates(self, variable: str, expr: e.Expr, guard: Node) -> dict[e.Value | Unchanged, Node]:
         """Return, within the guard, where each value is assigned, and where the variable is unchanged."""
         if guard == self.false:
             return {}
         match expr:
-            case Read(read) if read == variable:
+            case e.Read(read) if read == variable:
                 return {Unchanged.KEPT: guard}
-            case Ite(test, then, otherwise):
+            case e.Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 result = self.updates(variable, then, guard & chosen)
                 for value, where in self.updates(variable, otherwise, guard & ~chosen).items():
@@ -336,7 +321,7 @@ class Encoding:
                 below = below | left[number]
         return result
 
-    def _arithmetic(self, op: ArithOp, left: Cases, right: Cases) -> Cases:
+    def _arithmetic(self, op: e.ArithOp, left: Cases, right: Cases) -> Cases:
         if len(left) * len(right) > _MAX_VALUE_PAIRS:
             raise ResourceExhausted(
                 f"an expression combines {len(left):,} values with {len(right):,}, more than {_MAX_VALUE_PAIRS:,} pairs"
@@ -346,7 +331,7 @@ class Encoding:
             for other, other_where in right.items():
                 both = where & other_where
                 if both != self.false:
-                    value = arithmetic(op, int(one), int(other))
+                    value = e.arithmetic(op, int(one), int(other))
                     result[value] = result.get(value, self.false) | both
                 self._check_ceiling()
         return result
