@@ -82,8 +82,8 @@ module.exports = grammar({
     event: ($) => seq($.reference, optional($.parentheses), $.number, optional(seq('..', $.number))),
     decision: ($) => seq('chooses', bars($.reference), optional($.when)),
     when: ($) => seq('when', $.expression),
-    analyze: ($) => seq('analyze', $.reference, ':', list($.threshold)),
-    threshold: ($) => seq($.name, choice('>', '>='), $.number, optional($.expectation)),
+    analyze: ($) => seq('analyze', $.reference, optional($._assuming), ':', list($.threshold)),
+    threshold: ($) => seq($.name, choice('>', '>='), optional('-'), $.number, optional($.expectation)),
 
     message: ($) => prec.right(seq(
       field('sender', $.reference), '->', field('receiver', $.reference), ':', field('name', $.name),

@@ -90,21 +90,21 @@ def _verify_questions(
 
 
 def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:
-    """Yield a result for each threshold; the first one carries the full analysis."""
-    from cplc.compilation.findings import decisive_finding
-    from cplc.compilation.participants import participants
+    """Yield a result for each `analyze` line; the first one of an assumption carries the full analysis."""
+    from cplc.compilation.findings import analysis_finding
+    from cplc.compilation.participants import AnalysisOptions, participants
     from cplc.report.decision_page import fragment
     from cplc.report.json_data import result_data
     from cplc.report.text import result_text
 
-    (query,) = participants(compilation, [agent])
-    finding = decisive_finding(query)
-    text, drawn = finding.text(), "" if number is None else fragment(number, finding.section())
-    for result in finding.results():
-        text += result_text(result)
-        shown = {} if number is None else {"panel": drawn}
-        yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
-        text, drawn = "", ""
+    for query in participants(compilation, [agent]):
+        finding = analysis_finding(query, AnalysisOptions())
+        text, drawn = finding.text(), "" if number is None else fragment(number, finding.section())
+        for result in finding.results():
+            text += result_text(result)
+            shown = {} if number is None else {"panel": drawn}
+            yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
+            text, drawn = "", ""
 
 
 @click.command(

@@ -229,7 +229,7 @@ def _played(compilation: Compilation, file: str, agent: str | None) -> tuple[Sys
     from cplc.compilation.participants import participants
 
     try:
-        (bound_participant,) = participants(as_protocol(compilation, file, "--agent"), (agent,))
+        bound_participant = participants(as_protocol(compilation, file, "--agent"), (agent,))[0]
     except UnknownQuestion as problem:
         candidates = f"there are {', '.join(problem.candidates)}" if problem.candidates else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {candidates}") from None

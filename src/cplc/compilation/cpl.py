@@ -21,6 +21,7 @@ from cplc.syntax.input_limits import unread_words
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
+    from cplc.decision.next_send import Adviser
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
     from cplc.logic.formulas import Formula
@@ -56,6 +57,7 @@ class CplCompilation(Compilation):
     """Loader of imports; None to read from disk."""
     _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
     _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
+    _advisers: dict[str, Adviser] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
     """Model that replaces that of the text: a mutant."""
 
@@ -225,9 +227,19 @@ class CplCompilation(Compilation):
             self._systems[key] = system
         return self._systems[key]
 
-    def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
-        """Return the system with at least these observer views and last moves."""
-        return self.system_with(self._observed(views), frozenset(recalled))
+    def system_keeping(
+        self, views: Iterator[View], recalled: Iterable[View] = (), bounds: tuple[Bound, ...] = ()
+    ) -> System:
+        """Return the system with at least these observer views and last moves, under assumed bounds."""
+        return self.system_with(self._observed(views), frozenset(recalled), bounds)
+
+    def adviser(self, agent: str) -> Adviser:
+        """Return the adviser of a participant, which keeps what it has computed."""
+        from cplc.compilation.participants import adviser
+
+        if agent not in self._advisers:
+            self._advisers[agent] = adviser(self, agent)
+        return self._advisers[agent]
 
     def _bounded(self, bounds: tuple[Bound, ...]) -> CheckedModel:
         return replace(self.model, bounds=bounds) if bounds else self.model
@@ -401,11 +413,11 @@ class CplCompilation(Compilation):
         )
 
     def questions_with_thresholds(self, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
-        if not self.model.thresholds:
+        if not self.model.analyses:
             return self.questions(names)
-        from cplc.compilation.participants import threshold_questions
+        from cplc.compilation.participants import line_questions
 
-        every = threshold_questions(self)
+        every = line_questions(self)
         thresholds = list(dict.fromkeys(one.question.name for one in every))
         selected = [one for one in every if not names or one.question.name in names]
         question_names = [name for name in names if name not in thresholds]
@@ -417,7 +429,7 @@ class CplCompilation(Compilation):
 
     @property
     def analysed_participants(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(threshold.participant for threshold in self.model.thresholds))
+        return tuple(dict.fromkeys(line.participant for line in self.model.analyses))
 
     @property
     def switched_off(self) -> tuple[str, ...]:
@@ -443,9 +455,9 @@ class CplCompilation(Compilation):
             else:
                 yield result
         if thresholds:
-            from cplc.compilation.participants import ThresholdChecker
+            from cplc.compilation.participants import LineChecker
 
-            yield from ThresholdChecker(self).answers(thresholds)
+            yield from LineChecker(self).answers(thresholds)
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question for a formula of the command line, or its errors."""
@@ -475,6 +487,7 @@ class CplCompilation(Compilation):
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
+            instances=_instances(resolved.instances, formula),
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))

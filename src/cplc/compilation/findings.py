@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
 from cplc.checking.results import Result
@@ -14,20 +15,23 @@ from cplc.compilation.participants import (
     analyse_participant,
     estimate_participant,
     estimated_result,
-    limit,
-    threshold_question,
-    threshold_result,
+    line_question,
+    line_result,
+    thresholds_of,
 )
 from cplc.decision.results import Analysis
 from cplc.decision.statistical import Estimate, Sampling
 from cplc.records import dataclass
-from cplc.report.analysis import Judged, analysis_concise, analysis_data, analysis_text
+from cplc.report.analysis import analysis_concise, analysis_data, analysis_text
 from cplc.report.analysis_drawings import drawings, estimate_drawings
 from cplc.report.comparison import Side, comparison_data, comparison_text
 from cplc.report.decision_page import Section
+from cplc.report.decision_sentence import sentences
 from cplc.report.estimate import Asking, estimate_concise, estimate_data, estimate_text
 from cplc.report.layout import Style, plain
 from cplc.report.outcome import standing
+from cplc.report.plan_text import JudgedLine
+from cplc.report.run_charts import source_of
 from cplc.report.step_text import place
 
 
@@ -42,7 +46,7 @@ class Finding(ABC):
 
     @property
     def name(self) -> str:
-        return self.query.participant.name
+        return self.query.label
 
     @property
     @abstractmethod
@@ -72,9 +76,9 @@ class Finding(ABC):
         return Section(self.name, self.is_estimate, self.text(), tuple(svg for _, svg in self.drawings()), results)
 
     def _questions(self) -> Iterator[tuple[BoundQuestion, float]]:
-        """Yield the question of each threshold with its time, which is counted once for a participant."""
-        for number, threshold in enumerate(self.query.thresholds):
-            question = threshold_question(threshold, self.query.participant)
+        """Yield the question of each line with its time, which is counted once for a participant."""
+        for number, line in enumerate(self.query.lines):
+            question = line_question(line, self.query.participant)
             yield BoundQuestion(question, self.query.system), 0.0 if number else self.seconds
 
 
@@ -84,9 +88,14 @@ class AnalysisFinding(Finding):
 
     analysis: Analysis
 
-    def _judged(self) -> list[Judged]:
-        verdict = self.analysis.verdict
-        return [(limit(one), verdict(limit(one)), one.expect_holds, place(one.span)) for one in self.query.thresholds]
+    def _judged(self) -> list[JudgedLine]:
+        return [
+            JudgedLine(
+                result, line.expect_holds, line.text, place(line.span),
+                tuple(sentences(self.query.participant, self.analysis, result)), source_of(line.span),
+            )
+            for result, line in zip(self.analysis.lines, self.query.lines, strict=True)
+        ]  # fmt: skip
 
     @property
     def is_unknown(self) -> bool:
@@ -94,21 +103,26 @@ class AnalysisFinding(Finding):
         return unsolved or any(result.answer == "unknown" for result in self.results())
 
     def text(self, style: Style = plain) -> str:
-        return analysis_text(self.query.system, self.query.participant, self.analysis, self._judged(), style)
+        query = self.query
+        return analysis_text(query.system, query.participant, self.analysis, self._judged(), style, query.assumption)
 
     def concise(self) -> str:
         return analysis_concise(self.query.participant, self.analysis, self._judged())
 
     def data(self) -> dict[str, object]:
-        return analysis_data(self.query.participant, self.analysis, self._judged())
+        return analysis_data(self.query.participant, self.analysis, self._judged(), self.query.assumption)
 
     def drawings(self) -> Iterator[tuple[str, str]]:
-        return drawings(self.query.participant, self.analysis, [limit(one) for one in self.query.thresholds])
+        drawn = drawings(self.query.participant, self.analysis, list(self.query.thresholds))
+        agent = self.query.participant.name
+        return ((f"{self.name}{name.removeprefix(agent)}", svg) for name, svg in drawn)
+
+    def section(self) -> Section:
+        return replace(super().section(), lines=tuple(self._judged()))
 
     def results(self) -> Iterator[Result]:
-        for (question, seconds), one in zip(self._questions(), self.query.thresholds, strict=True):
-            verdict = self.analysis.verdict(limit(one))
-            yield threshold_result(question, self.analysis.figure(one.aspect), verdict, seconds)
+        for (question, seconds), result in zip(self._questions(), self.analysis.lines, strict=True):
+            yield line_result(question, result, seconds)
 
     def side(self, label: str) -> Side:
         """Return this as a side of a comparison."""
@@ -124,11 +138,15 @@ class EstimateFinding(Finding):
     is_estimate = True
 
     def _asking(self) -> list[Asking]:
-        return [(limit(one), one.expect_holds, place(one.span)) for one in self.query.thresholds]
+        return [
+            (threshold, line.expect_holds, place(line.span))
+            for line in self.query.lines
+            for threshold in thresholds_of(line)
+        ]
 
     @property
     def is_unknown(self) -> bool:
-        return bool(self.query.thresholds)
+        return bool(self.query.lines)
 
     def text(self, style: Style = plain) -> str:
         return estimate_text(self.query.participant, self.estimate, self._asking(), style)
@@ -143,8 +161,8 @@ class EstimateFinding(Finding):
         return estimate_drawings(self.query.participant, self.estimate)
 
     def results(self) -> Iterator[Result]:
-        for (question, seconds), one in zip(self._questions(), self.query.thresholds, strict=True):
-            yield estimated_result(question, self.estimate, one.aspect, seconds)
+        for (question, seconds), line in zip(self._questions(), self.query.lines, strict=True):
+            yield estimated_result(question, self.estimate, {one.aspect for one in line.thresholds}, seconds)
 
 
 @dataclass(frozen=True)
@@ -168,16 +186,6 @@ class FindingPair:
 def analysis_finding(query: ParticipantQuery, options: AnalysisOptions) -> AnalysisFinding:
     began = perf_counter()
     analysis = analyse_participant(query, options)
-    return AnalysisFinding(query, perf_counter() - began, analysis)
-
-
-def decisive_finding(query: ParticipantQuery) -> AnalysisFinding:
-    """Return the analysis; it is repeated with exact arithmetic if bounds leave a threshold undecided."""
-    began = perf_counter()
-    analysis = analyse_participant(query)
-    is_near = any(analysis.verdict(limit(one)) == "unknown" for one in query.thresholds)
-    if is_near and not any(figure.unsolved for figure in analysis.figures):
-        analysis = analyse_participant(query, AnalysisOptions(exact=True))
     return AnalysisFinding(query, perf_counter() - began, analysis)
 
 

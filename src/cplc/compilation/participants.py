@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from time import perf_counter
@@ -11,14 +11,15 @@ from cplc.checking.results import Question, Result
 from cplc.compilation.cpl import CplCompilation
 from cplc.compilation.interface import BoundQuestion, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
-from cplc.decision.results import Verdict
+from cplc.decision.next_send import Adviser
+from cplc.decision.results import VERDICT_OF_PLAN, LineResult
 from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.lowering.participants import lower_participant, participant_views
 from cplc.records import dataclass
 from cplc.report.estimate import sentence
-from cplc.report.number_text import bounds_text
+from cplc.report.plan_text import line_findings
 from cplc.semantics import model as m
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant, Threshold
@@ -26,11 +27,25 @@ from cplc.system.participant import Aspect, Participant, Threshold
 
 @dataclass(frozen=True)
 class ParticipantQuery:
-    """A participant, the system with the variables that it depends on, and its thresholds."""
+    """A participant, the system with the variables that it depends on, and its thresholds under some assumptions."""
 
     participant: Participant
     system: System
-    thresholds: tuple[m.Threshold, ...]
+    lines: tuple[m.AnalyzeLine, ...]
+    assumed: tuple[str, ...] = ()
+    """The roles and messages that keep going."""
+    assumption: str = ""
+    """The same with their bounds, as written after `assuming`."""
+
+    @property
+    def label(self) -> str:
+        """The participant, with the assumption."""
+        return self.participant.name + (f" assuming {self.assumption}" if self.assumption else "")
+
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """All thresholds of its lines."""
+        return tuple(dict.fromkeys(one for line in self.lines for one in thresholds_of(line)))
 
 
 @dataclass(frozen=True)
@@ -51,15 +66,22 @@ def participants(compilation: CplCompilation, names: Sequence[str] = ()) -> tupl
     for name in names:
         if name not in declared:
             raise UnknownQuestion(name, list(declared))
-    selected = set(names) or {threshold.participant for threshold in model.thresholds} or set(declared)
-    return tuple(_over_a_system(compilation, declared[name]) for name in declared if name in selected)
+    selected = set(names) or {line.participant for line in model.analyses} or set(declared)
+    return tuple(query for name in declared if name in selected for query in _queries(compilation, declared[name]))
 
 
-def _over_a_system(compilation: CplCompilation, declared: m.Participant) -> ParticipantQuery:
-    model = compilation.model
-    system = compilation.system_keeping(participant_views(declared, model))
-    thresholds = tuple(one for one in model.thresholds if one.participant == declared.name)
-    return ParticipantQuery(lower_participant(declared, model, system), system, thresholds)
+def _queries(compilation: CplCompilation, declared: m.Participant) -> Iterator[ParticipantQuery]:
+    """Yield one query for the lines of each assumption."""
+    mine = [line for line in compilation.model.analyses if line.participant == declared.name]
+    by_assumption: dict[tuple[tuple[str, ...], tuple[m.Bound, ...]], list[m.AnalyzeLine]] = {}
+    for line in mine:
+        by_assumption.setdefault((line.assuming, line.bounds), []).append(line)
+    for (assuming, bounds), lines in (by_assumption or {((), ()): []}).items():
+        views = participant_views(declared, compilation.model)
+        system = compilation.system_keeping(views, bounds=bounds)
+        participant = lower_participant(declared, compilation.model, system)
+        assumption = lines[0].assumption if lines else ""
+        yield ParticipantQuery(participant, system, tuple(lines), assuming, assumption)
 
 
 _DEFAULTS = AnalysisOptions()
@@ -68,7 +90,7 @@ _DEFAULTS = AnalysisOptions()
 def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEFAULTS) -> Analysis:
     """Return the analysis of a participant; aspects without goals or values have trivial figures."""
     analysis = analyse(
-        query.system, query.participant, tuple(map(limit, query.thresholds)),
+        query.system, query.participant, list(map(thresholds_of, query.lines)), assumed=frozenset(query.assumed),
         exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
     )  # fmt: skip
     aspects = {figure.aspect for figure in analysis.figures}
@@ -77,9 +99,24 @@ def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEF
     return replace(analysis, figures=(*analysis.figures, *missing)) if missing else analysis
 
 
+def adviser(compilation: CplCompilation, name: str) -> Adviser:
+    """Return the adviser of a participant: by the lines that the file expects it to meet, and their assumption.
+
+    Thresholds of the probability to gain are left out: they take too long for a decision on the spot.
+    """
+    queries = participants(compilation, [name])
+    query = next((one for one in queries if any(line.expect_holds for line in one.lines)), queries[0])
+    lines = [
+        tuple(one for one in thresholds_of(line) if one.aspect != "benefit")
+        for line in query.lines
+        if line.expect_holds
+    ]
+    return Adviser(query.system, query.participant, tuple(filter(None, lines)), frozenset(query.assumed))
+
+
 def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimate:
     """Return the estimate by random runs."""
-    result = estimate(query.system, query.participant, sampling)
+    result = estimate(query.system, query.participant, sampling, frozenset(query.assumed))
     missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
         AspectEstimate(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
@@ -95,85 +132,78 @@ _PLAIN = (Figure("achievement", _ALWAYS, _ALWAYS), Figure("benefit", _NEVER, _NE
 """The figures of a participant without goals, and of one without values."""
 
 
-def limit(threshold: m.Threshold) -> Threshold:
-    """Return the threshold without its place and its expected verdict."""
-    return Threshold(threshold.aspect, threshold.relation, threshold.value)
+def thresholds_of(line: m.AnalyzeLine) -> tuple[Threshold, ...]:
+    """Return the thresholds of a line."""
+    return tuple(Threshold(one.aspect, one.relation, one.value) for one in line.thresholds)
 
 
-def threshold_questions(compilation: CplCompilation) -> tuple[BoundQuestion, ...]:
-    """Return the thresholds of the file as questions, with names such as ``Alice.benefit``."""
-    queries = {one.participant.name: one for one in participants(compilation)}
+def line_questions(compilation: CplCompilation) -> tuple[BoundQuestion, ...]:
+    """Return the `analyze` lines of the file as questions, with names such as ``Alice.conformance+benefit``."""
     return tuple(
-        BoundQuestion(
-            threshold_question(threshold, queries[threshold.participant].participant),
-            queries[threshold.participant].system,
-        )
-        for threshold in compilation.model.thresholds
+        BoundQuestion(line_question(line, query.participant), query.system)
+        for query in participants(compilation)
+        for line in query.lines
     )
 
 
-def threshold_question(threshold: m.Threshold, participant: Participant) -> Question:
-    """Return the question; its formula is the goal condition on ends (true for a benefit, which depends on rewards)."""
-    match threshold.aspect:
-        case "conformance":
-            goal_condition = participant.conforming
-        case "achievement":
-            goal_condition = e.conj(goal.condition for goal in participant.goals)
-        case "benefit":
-            goal_condition = e.TRUE
+def line_question(line: m.AnalyzeLine, participant: Participant) -> Question:
+    """Return the question; its formula is the condition on ends that the thresholds are about."""
+    aspects = tuple(dict.fromkeys(one.aspect for one in line.thresholds))
+    conditions: dict[Aspect, e.Expr] = {
+        "conformance": participant.conforming,
+        "achievement": e.conj(goal.condition for goal in participant.goals),
+    }
     return Question(
-        name=f"{threshold.participant}.{threshold.aspect}",
+        name=f"{line.participant}.{'+'.join(aspects)}",
         kind="analysis",
-        formula=f.Atom(goal_condition, threshold.text),
-        text=threshold.text,
-        expected="holds" if threshold.expect_holds else "fails",
-        span=threshold.span,
+        formula=f.Atom(e.conj(conditions.get(aspect, e.TRUE) for aspect in aspects), line.text),
+        text=line.text,
+        expected="holds" if line.expect_holds else "fails",
+        span=line.span,
     )
 
 
-def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, seconds: float) -> Result:
-    """Return the result with its figures."""
-    finding = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+def line_result(one: BoundQuestion, result: LineResult, seconds: float) -> Result:
+    """Return the result with what the plan guarantees."""
     return Result(
         one.question,
-        verdict,
+        VERDICT_OF_PLAN[result.verdict],
         "",
         seconds,
         one.system,
-        reason=figure.unsolved or None,
-        findings=() if figure.unsolved else (finding,),
+        reason=result.reason or ("its figures do not decide it" if result.verdict == "undecided" else None),
+        findings=tuple(line_findings(result)),
     )
 
 
-def estimated_result(one: BoundQuestion, result: Estimate, aspect: Aspect, seconds: float) -> Result:
+def estimated_result(one: BoundQuestion, result: Estimate, aspects: Collection[Aspect], seconds: float) -> Result:
     """Return an unknown result with the estimate."""
-    figure = next(figure for figure in result.figures if figure.aspect == aspect)
-    finding = sentence(figure, result)
-    return Result(one.question, "unknown", "", seconds, one.system, reason=f"{finding}: an estimate is no proof")
+    findings = [sentence(figure, result) for figure in result.figures if figure.aspect in aspects]
+    reason = f"{'; '.join(findings)}: an estimate is no proof"
+    return Result(one.question, "unknown", "", seconds, one.system, reason=reason)
 
 
 @dataclass
-class ThresholdChecker:
-    """Decides thresholds of participants; each participant is analysed once."""
+class LineChecker:
+    """Decides `analyze` lines; each participant is analysed once."""
 
     compilation: CplCompilation
-    _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
+    _analyses: dict[str, list[tuple[m.AnalyzeLine, LineResult]]] = field(default_factory=dict)
 
     def answers(self, questions: Sequence[BoundQuestion]) -> Iterator[Result]:
-        """Yield a result for each question of `threshold_questions`."""
+        """Yield a result for each question of `line_questions`."""
         for one in questions:
             began = perf_counter()
-            threshold = next(it for it in self.compilation.model.thresholds if it.span is one.question.span)
-            analysis = self._analysis(threshold.participant, exact=False)
-            figure = analysis.figure(threshold.aspect)
-            if analysis.verdict(limit(threshold)) == "unknown" and not figure.unsolved:
-                # the bounds do not decide the threshold, exact fractions do
-                analysis = self._analysis(threshold.participant, exact=True)
-                figure = analysis.figure(threshold.aspect)
-            yield threshold_result(one, figure, analysis.verdict(limit(threshold)), perf_counter() - began)
+            line = next(it for it in self.compilation.model.analyses if it.span is one.question.span)
+            result = next(result for mine, result in self._lines(line.participant) if mine is line)
+            yield line_result(one, result, perf_counter() - began)
 
-    def _analysis(self, name: str, *, exact: bool) -> Analysis:
-        if (name, exact) not in self._found:
-            (query,) = participants(self.compilation, [name])
-            self._found[name, exact] = analyse_participant(query, AnalysisOptions(exact=exact, sensitivity=False))
-        return self._found[name, exact]
+    def _lines(self, name: str) -> list[tuple[m.AnalyzeLine, LineResult]]:
+        if name not in self._analyses:
+            options = AnalysisOptions(sensitivity=False)
+            self._analyses[name] = [
+                pair
+                for query in participants(self.compilation, [name])
+                for pair in zip(query.lines, analyse_participant(query, options).lines, strict=True)
+            ]
+        return self._analyses[name]

@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from math import inf, isinf
 
-from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, isomorphic_components
-from cplc.decision.reachability import advice
+from cplc.decision.components import ComponentCache, ComponentGroup, isomorphic_components
+from cplc.decision.game import NO_STEP, ActionKind, Attitude
+from cplc.decision.plans import Decided, PartPlan, PlanProblem, Status
+from cplc.decision.reachability import step_name
 from cplc.decision.results import (
+    VERDICT_OF_PLAN,
     Analysis,
     AnalysisRemark,
     AnalysisStatistics,
+    Bounds,
     EndState,
     Figure,
+    LineResult,
     OptimalStrategy,
+    PlanFigures,
+    PlanVerdict,
     Sensitivity,
+    Situation,
     TotalReward,
     by_impact,
+    judged,
 )
 from cplc.decision.total_reward import total_reward_and_benefit
-from cplc.logic.expressions import TRUE, Expr, conj, conjuncts, reads
+from cplc.logic.expressions import TRUE, Expr, Value, conj, conjuncts, reads
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 
 MAX_STATES = 5_000_000
+MAX_SAMPLED_STATES = 100_000
+"""Maximum number of states of a model whose computed strategy is sampled."""
+_MAX_COALITIONS = 40
+"""Maximum number of sets of roles that are tried."""
 
 
 def analyse(
     system: System,
     participant: Participant,
-    thresholds: tuple[Threshold, ...] = (),
+    lines: Sequence[Sequence[Threshold]] = (),
     *,
+    assumed: frozenset[str] = frozenset(),
     exact: bool = False,
     fairness: bool = True,
     reduction: bool = True,
@@ -40,80 +58,359 @@ def analyse(
 ) -> Analysis:
     """Return the analysis of a participant; a figure that exceeds the limits is unknown and gives the reason.
 
-    The thresholds determine where verdicts flip. Without ``sensitivity``, neither sensitivities nor bounds of the
-    distribution are computed. Without ``reduction``, the system is not split into independent components.
+    One plan has to meet all thresholds of a line. The roles and messages in ``assumed`` keep going. Without
+    ``sensitivity``, neither sensitivities nor bounds of the distribution are computed. Without ``reduction``, the
+    system is not split into independent components.
     """
-    if sensitivity:
-        from cplc.decision.sensitivity import sensitivities, value_sensitivities
+    return _Analysing(system, participant, assumed, exact, fairness, reduction, limit).result(lines, sensitivity)
 
-    cache = ComponentCache(system, participant, exact, fairness, reduction, limit)
-    aspects: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
-    if participant.goals:
-        aspects.append(("achievement", conj(goal.condition for goal in participant.goals)))
-    figures: list[Figure] = []
-    impacts: list[Sensitivity] = []
-    groups: Sequence[ComponentGroup] = ()
-    for aspect, condition in aspects:
-        try:
-            groups = cache.groups(condition)
-            figures.append(_figure(cache, aspect, groups))
-            if sensitivity:
-                impacts += sensitivities(cache, aspect, groups, thresholds)
-        except ResourceExhausted as exhausted:
-            figures.append(Figure.unknown(aspect, str(exhausted)))
-    gain: TotalReward | None = None
-    values: tuple[Sensitivity, ...] = ()
-    if participant.worth:
-        try:
-            gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
-            if sensitivity:
-                values = by_impact(value_sensitivities(cache, cache.groups(TRUE)))
-        except ResourceExhausted as exhausted:
-            gain, benefit = None, Figure.unknown("benefit", str(exhausted))
-        figures.append(benefit)
-    return Analysis(
-        participant.name,
-        tuple(figures),
-        gain,
-        by_impact(impacts) + values,
-        tuple(_remarks(cache)),
-        _statistics(cache, groups),
+
+def guarantees(
+    system: System,
+    participant: Participant,
+    lines: Sequence[Sequence[Threshold]] = (),
+    *,
+    attitude: Attitude,
+    assumed: frozenset[str],
+) -> tuple[tuple[tuple[Aspect, Bounds], ...], tuple[Status, ...]]:
+    """Return what a participant of this attitude guarantees, and whether one plan meets each line.
+
+    The probability to gain is computed only where a line asks for it.
+    """
+    with_benefit = any(one.aspect == "benefit" for line in lines for one in line)
+    analysing = _Analysing(
+        system, participant, assumed, exact=False, fairness=True, reduction=True, limit=MAX_STATES,
+        with_benefit=with_benefit,
+    )  # fmt: skip
+    aspects: list[Aspect] = ["conformance"]
+    aspects += ["achievement"] if participant.goals else []
+    aspects += ["benefit"] if participant.worth and with_benefit else []
+    aspects += ["value"] if participant.worth else []
+    figures = tuple((aspect, analysing.alone(aspect, attitude, assumed)[0]) for aspect in aspects)
+    return figures, tuple(analysing.decided(tuple(line), attitude, assumed).status for line in lines)
+
+
+def problem_of(system: System, participant: Participant, aspect: Aspect, assumed: frozenset[str]) -> PlanProblem:
+    """Return the problem of one figure alone, for a participant that takes part, in a model that is soon built."""
+    analysing = _Analysing(
+        system, participant, assumed, exact=False, fairness=True, reduction=True, limit=MAX_SAMPLED_STATES
     )
+    return analysing.problem((aspect,), Attitude.TAKES_PART, assumed)
 
 
-def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
-    return Figure(
-        aspect,
-        cache.bounds(groups, True),
-        cache.bounds(groups, False),
-        endings=tuple(_endings(cache, groups)),
-        advice=_optimal_strategy(cache, groups),
-    )
+class _Analysing:
+    """The models of one participant: one for each attitude, and for each set of roles that keep going."""
 
+    def __init__(
+        self,
+        system: System,
+        participant: Participant,
+        assumed: frozenset[str],
+        exact: bool,
+        fairness: bool,
+        reduction: bool,
+        limit: int,
+        *,
+        with_benefit: bool = True,
+    ) -> None:
+        self.system = system
+        self.participant = participant
+        self.assumed = assumed
+        self.exact = exact
+        self.fairness = fairness
+        self.reduction = reduction
+        self.limit = limit
+        self.with_benefit = with_benefit
+        self._caches: dict[tuple[Attitude, frozenset[str]], ComponentCache] = {}
+        self._problems: dict[tuple[Attitude, frozenset[str], tuple[Aspect, ...]], PlanProblem] = {}
+        self._full: dict[tuple[Attitude, frozenset[str], Aspect], tuple[Bounds, bool]] = {}
+        self.others = tuple(
+            agent for agent in system.agents if agent.name not in participant.agents and agent.name != "Env"
+        )
 
-def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> OptimalStrategy | None:
-    """Return the optimal strategy of each component, over the variables of the first component of its group."""
-    strategies = []
-    for group in groups:
-        if not group.built.has_decisions:
-            continue
-        if not isinstance(group.built, ComponentMdp):
-            one = group.built.solved(group.condition, cache.exact).advice
-        else:
-            one = advice(
-                group.components[0].system,
-                cache.participant.agents,
-                group.built.ordered,
-                cache.values(group.built, group.goal_states, True).low,
-                lambda at, group=group, built=group.built: group.renamed_state(built.state_at(at)),  # type: ignore[misc]
+    # --- models
+
+    def cache(self, attitude: Attitude = Attitude.TAKES_PART, assumed: frozenset[str] | None = None) -> ComponentCache:
+        key = attitude, self.assumed if assumed is None else assumed
+        if key not in self._caches:
+            self._caches[key] = ComponentCache(
+                self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key
             )
-        if one is not None:
-            strategies.append(one)
-    if not strategies:
+        return self._caches[key]
+
+    def problem(self, aspects: tuple[Aspect, ...], attitude: Attitude, assumed: frozenset[str]) -> PlanProblem:
+        key = attitude, assumed, aspects
+        if key not in self._problems:
+            self._problems[key] = PlanProblem(self.cache(attitude, assumed), aspects)
+        return self._problems[key]
+
+    @property
+    def everybody(self) -> frozenset[str]:
+        return self.assumed | {agent.name for agent in self.others}
+
+    @cached_property
+    def has_silence(self) -> bool:
+        """True if some other role may stay silent somewhere."""
+        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().built.values())
+
+    @property
+    def has_decisions(self) -> bool:
+        """True if the participant has a choice in some model that was built."""
+        return any(one.has_decisions for cache in self._caches.values() for one in cache.built.values())
+
+    def condition(self, aspect: Aspect) -> Expr:
+        if aspect == "conformance":
+            return self.participant.conforming
+        return conj(goal.condition for goal in self.participant.goals)
+
+    def full(self, aspect: Aspect, attitude: Attitude, assumed: frozenset[str]) -> tuple[Bounds, bool]:
+        """Return a figure by full observation, and whether it is the same for all choices."""
+        key = attitude, assumed, aspect
+        if key not in self._full:
+            cache = self.cache(attitude, assumed)
+            if aspect in ("conformance", "achievement"):
+                groups = cache.groups(self.condition(aspect))
+                self._full[key] = cache.bounds(groups, True), cache.is_same_for_all_choices(groups)
+            else:
+                groups = cache.groups(TRUE)
+                gain, benefit = total_reward_and_benefit(
+                    cache, groups, with_cdf_bounds=False, with_benefit=self.with_benefit
+                )
+                self._keep_gain(gain, benefit, attitude, assumed)
+        return self._full[key]
+
+    def _keep_gain(self, gain: TotalReward, benefit: Figure, attitude: Attitude, assumed: frozenset[str]) -> None:
+        is_same = gain.distribution is not None
+        self._full[attitude, assumed, "value"] = gain.guaranteed, is_same
+        self._full[attitude, assumed, "benefit"] = benefit.guaranteed, is_same
+
+    # --- figures alone
+
+    def result(self, lines: Sequence[Sequence[Threshold]], sensitivity: bool) -> Analysis:
+        if sensitivity:
+            from cplc.decision.sensitivity import sensitivities, value_sensitivities
+
+        thresholds = tuple(dict.fromkeys(threshold for line in lines for threshold in line))
+        cache, participant = self.cache(), self.participant
+        aspects: list[Aspect] = ["conformance", *(("achievement",) if participant.goals else ())]
+        figures: list[Figure] = []
+        impacts: list[Sensitivity] = []
+        groups: Sequence[ComponentGroup] = ()
+        for aspect in aspects:
+            try:
+                groups = cache.groups(self.condition(aspect))
+                figures.append(self._figure(aspect, groups))
+                if sensitivity:
+                    impacts += sensitivities(cache, aspect, groups, thresholds)
+            except ResourceExhausted as exhausted:
+                figures.append(Figure.unknown(aspect, str(exhausted)))
+        gain: TotalReward | None = None
+        values: tuple[Sensitivity, ...] = ()
+        if participant.worth:
+            try:
+                gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
+                self._keep_gain(gain, benefit, Attitude.TAKES_PART, self.assumed)
+                gain, benefit = self._attained_gain(gain), self._attained(benefit)
+                if sensitivity:
+                    values = by_impact(value_sensitivities(cache, cache.groups(TRUE)))
+            except ResourceExhausted as exhausted:
+                gain, benefit = None, Figure.unknown("benefit", str(exhausted))
+            figures.append(benefit)
+        return Analysis(
+            participant.name,
+            tuple(figures),
+            gain,
+            by_impact(impacts) + values,
+            tuple(_remarks(cache)),
+            _statistics(cache, groups),
+            tuple(self.line(tuple(line)) for line in lines),
+        )
+
+    def _figure(self, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
+        cache = self.cache()
+        figure = Figure(
+            aspect,
+            cache.bounds(groups, True),
+            cache.bounds(groups, False),
+            endings=tuple(_endings(cache, groups)),
+        )
+        return self._attained(figure)
+
+    def _attained(self, figure: Figure) -> Figure:
+        """Return the figure with the bounds that strategies over observations attain, and those of other attitudes."""
+        if figure.unsolved:
+            return figure
+        guaranteed, advice = self.alone(figure.aspect, Attitude.TAKES_PART, self.assumed)
+        kept_going, staying_away = self._besides(figure.aspect)
+        return replace(figure, guaranteed=guaranteed, advice=advice, kept_going=kept_going, staying_away=staying_away)
+
+    def _attained_gain(self, gain: TotalReward) -> TotalReward:
+        guaranteed, _ = self.alone("value", Attitude.TAKES_PART, self.assumed)
+        kept_going, staying_away = self._besides("value")
+        return replace(gain, guaranteed=guaranteed, kept_going=kept_going, staying_away=staying_away)
+
+    def _besides(self, aspect: Aspect) -> tuple[Bounds | None, Bounds | None]:
+        """Return the figure if all others keep going, and if the participant stays away."""
+        kept_going = staying_away = None
+        if self.has_silence:
+            kept_going, _ = self.alone(aspect, Attitude.TAKES_PART, self.everybody)
+        if self.has_decisions:
+            staying_away, _ = self.alone(aspect, Attitude.STAYS_AWAY, self.assumed)
+        return kept_going, staying_away
+
+    def alone(
+        self, aspect: Aspect, attitude: Attitude, assumed: frozenset[str]
+    ) -> tuple[Bounds, OptimalStrategy | None]:
+        """Return what a strategy over observations guarantees for one figure, with its choices where they matter."""
+        least = Bounds(-inf, inf) if aspect == "value" else Bounds(0.0, 1.0)
+        try:
+            full, is_same = self.full(aspect, attitude, assumed)
+            if is_same or not self.has_decisions or isinf(full.low) or isinf(full.high):
+                return full, None
+            least = Bounds(least.low, full.high)
+            bounds, plans = self.problem((aspect,), attitude, assumed).alone(0)
+        except ResourceExhausted:
+            return least, None
+        return bounds, strategy_of(plans, self.participant.agents)
+
+    # --- thresholds together
+
+    def line(self, thresholds: tuple[Threshold, ...]) -> LineResult:
+        """Return the answer to the thresholds of one line, and which roles it depends on."""
+        result = replace(self._asked(thresholds, self.assumed), front=self._front(thresholds))
+        if VERDICT_OF_PLAN[result.verdict] == "holds" or not self.has_silence:
+            return result
+        return replace(result, sufficient=self._sufficient(thresholds))
+
+    def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
+        try:
+            decided = self.decided(thresholds, Attitude.TAKES_PART, assumed)
+            away = decided.status
+            if self.has_decisions:
+                away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
+            if away == "fails" and decided.status != "passes" and self.has_decisions:
+                decided = self.decided(thresholds, Attitude.FREE, assumed)
+        except ResourceExhausted as exhausted:
+            return LineResult(thresholds, "undecided", reason=str(exhausted))
+        passing: PlanVerdict = "indifferent" if away == "passes" else "take part"
+        by_status: dict[str, PlanVerdict] = {"passes": passing, "fails": "stay away"}
+        verdict = by_status.get(decided.status, "undecided")
+        if away == "unknown":
+            verdict, decided = "undecided", Decided("unknown", reason="it is too near whether staying away meets them")
+        plan = None
+        if decided.status == "passes":
+            plan = self._plan_figures(decided.aspects, decided.figures, decided.plan)
+        return LineResult(thresholds, verdict, plan, decided.reason, away == "passes")
+
+    def decided(self, thresholds: tuple[Threshold, ...], attitude: Attitude, assumed: frozenset[str]) -> Decided:
+        """Return whether one plan meets the thresholds; those of figures that do not depend on choices come first."""
+        same: list[tuple[Aspect, Bounds]] = []
+        open_thresholds = []
+        for one in thresholds:
+            bounds, is_same = self.full(one.aspect, attitude, assumed)
+            verdict = judged(bounds, one)
+            if verdict == "fails":
+                return Decided("fails")
+            if verdict == "holds" and (is_same or not self.has_decisions or attitude == Attitude.STAYS_AWAY):
+                same.append((one.aspect, bounds))
+            else:
+                open_thresholds.append(one)
+        decided = Decided("passes")
+        aspects = tuple(dict.fromkeys(one.aspect for one in open_thresholds))
+        for subset in (tuple(one for one in aspects if one != "benefit"), aspects):
+            if subset and decided.status == "passes" and decided.aspects != subset:
+                problem = self.problem(subset, attitude, assumed)
+                decided = replace(
+                    problem.decide([one for one in open_thresholds if one.aspect in subset]), aspects=subset
+                )
+        figures = dict(same) | dict(zip(decided.aspects, decided.figures, strict=False))
+        return replace(decided, aspects=tuple(figures), figures=tuple(figures.values()))
+
+    def _front(self, thresholds: Sequence[Threshold]) -> tuple[PlanFigures, ...]:
+        """Return the Pareto points of strategies that take part, where their figures trade off."""
+        aspects = tuple(dict.fromkeys(one.aspect for one in thresholds))
+        open_aspects = tuple(one for one in aspects if not self.full(one, Attitude.TAKES_PART, self.assumed)[1])
+        if len(open_aspects) < 2 or not self.has_decisions:
+            return ()
+        try:
+            problem = self.problem(open_aspects, Attitude.TAKES_PART, self.assumed)
+            return tuple(self._plan_figures(open_aspects, one.figures, one.plan) for one in problem.pareto())
+        except ResourceExhausted:
+            return ()
+
+    def _plan_figures(
+        self, aspects: Sequence[Aspect], figures: Sequence[Bounds], plan: Sequence[PartPlan]
+    ) -> PlanFigures:
+        return PlanFigures(
+            tuple(zip(aspects, figures, strict=True)), strategy_of(plan, self.participant.agents, every=True)
+        )
+
+    def _sufficient(self, thresholds: tuple[Threshold, ...]) -> tuple[tuple[str, ...], ...]:
+        """Return the smallest sets of other roles that make the line pass if they keep going."""
+        if not self._passes_if(thresholds, self.everybody):
+            return ()
+        coalitions = self._coalitions()
+        tried = 0
+        for size in range(1, len(coalitions)):
+            passing = []
+            for names in combinations(coalitions, size):
+                tried += 1
+                if tried > _MAX_COALITIONS:
+                    return (tuple(coalitions),)
+                roles = frozenset(role for name in names for role in coalitions[name])
+                if self._passes_if(thresholds, self.assumed | roles):
+                    passing.append(names)
+            if passing:
+                return tuple(passing)
+        return (tuple(coalitions),)
+
+    def _coalitions(self) -> dict[str, tuple[str, ...]]:
+        """Return the other roles that may stay silent, families as one."""
+        silent = {
+            self.system.steps[one.component.steps[step]].actor
+            for one in self.cache().built.values()
+            for action in range(len(one.explored.model.kind))
+            if one.explored.model.kind[action] == ActionKind.SEND
+            for event in one.explored.model.events(action)
+            for at in one.explored.model.transitions(event)
+            if (step := one.explored.model.step[at]) != NO_STEP
+        }
+        families = {agent.family for agent in self.others if agent.name in silent}
+        members: dict[str, list[str]] = {}
+        for agent in self.others:
+            if agent.family in families:
+                members.setdefault(agent.family, []).append(agent.name)
+        return {names[0] if len(names) == 1 else family: tuple(names) for family, names in members.items()}
+
+    def _passes_if(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> bool:
+        return VERDICT_OF_PLAN[self._asked(thresholds, assumed).verdict] == "holds"
+
+
+def strategy_of(plans: Sequence[PartPlan], agents: Sequence[str], *, every: bool = False) -> OptimalStrategy | None:
+    """Return the choices of a plan by what the participant sees, where it has several; None if it never has."""
+    situations: dict[tuple[tuple[str, Value], ...], dict[str, None]] = {}
+    counted = decides = False
+    for plan in plans:
+        if not plan.part.has_choices:
+            continue
+        decides = True
+        if plan.part.built.counts:
+            counted = True
+            continue
+        system = plan.part.members[0].system
+        names = [name for agent in system.agents if agent.name in agents for name in agent.local]
+        offered = [({name: state[name] for name in names}, choice) for state, choice in plan.decisions()]
+        telling = [name for name in names if len({view[name] for view, _ in offered}) > 1]
+        for view, choice in offered:
+            assert isinstance(choice, int)
+            observation = tuple((name, view[name]) for name in telling)
+            situations.setdefault(observation, {})[step_name(system, choice)] = None
+    if not decides:
         return None
+    if counted:
+        return OptimalStrategy((), True)
     return OptimalStrategy(
-        tuple(each for one in strategies for each in one.situations),
-        all(one.is_observation_based for one in strategies),
+        tuple(Situation(observation, tuple(sorted(steps))) for observation, steps in situations.items()), True
     )
 
 
@@ -131,17 +428,12 @@ def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterato
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
     """Return the number, or the word, of an end that does or does not satisfy the condition."""
-    if not isinstance(group.built, ComponentMdp):
-        solved = group.built.solved(group.condition, cache.exact)
-        return solved.goal_end if is_goal else solved.other_end
     model = group.built.explored.model
     return next((at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal), None)
 
 
 def _state(group: ComponentGroup, at: int) -> State:
-    return group.renamed_state(
-        group.built.state_at(at) if isinstance(group.built, ComponentMdp) else group.built.state(at)
-    )
+    return group.renamed_state(group.built.state_at(at))
 
 
 def _failing_conditions(group: ComponentGroup, state: State) -> str:
@@ -188,8 +480,7 @@ def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Anal
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "policy iteration per strongly connected component" if circles else "backward induction"
-    if cache.sums or any(not isinstance(one, ComponentMdp) and one.counts for one in built):
+    if any(one.counts for one in built):
         method += ", symmetric agents counted"
-    made = [*built, *cache.sums]
-    states, ends = sum(one.states for one in made), sum(one.ends for one in made)
+    states, ends = sum(one.states for one in built), sum(one.ends for one in built)
     return AnalysisStatistics(sum(len(group.components) for group in groups), len(built), states, ends, method)

@@ -17,14 +17,14 @@ A restart ends the run of every component, so a system with restarts is not spli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from cplc.decision.mdp import ActionKind, EventProbability, ExploredMdp, ModelDiagnostics, explore, with_chances
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, explore, with_chances, without_control
+from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.decision.results import Bounds
 from cplc.logic.expressions import (
@@ -47,9 +47,6 @@ from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import State, System
 from cplc.system.participant import Belief, Event, Participant, Worth
-
-if TYPE_CHECKING:
-    from cplc.decision.large_components import CountedReward, LayeredComponent
 
 
 @dataclass(frozen=True)
@@ -301,16 +298,8 @@ class ComponentPartition:
 # --- Component cache: the MDP of each component is built and solved once per isomorphism class
 
 
-def has_arrays() -> bool:
-    """Return whether numpy is installed, without importing it: the import takes longer than a small analysis.
-
-    A browser may lack it, since it is compiled. Then all models are explicit lists of states.
-    """
-    return find_spec("numpy") is not None
-
-
-MAX_EXPLICIT_STATES = 10_000
-"""Number of states up to which a model is an explicit list, without an attempt at layers."""
+MAX_PLAIN_STATES = 10_000
+"""Number of states up to which symmetric agents are not counted."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +308,8 @@ class ComponentMdp:
 
     component: Component
     explored: ExploredMdp
+    counts: bool = False
+    """One state represents all that differ by an exchange of symmetric agents."""
 
     @cached_property
     def ordered(self) -> OrderedMdp:
@@ -346,21 +337,55 @@ class ComponentMdp:
 
     def goal_states(self, condition: Expr) -> bytes:
         """Return the terminal states in which the condition holds, as a mask."""
-        test = self.explored.packing.condition(condition)
+        holds = self.holds(condition)
         model = self.explored.model
-        return bytes(model.is_end(at) and test(state) for at, state in enumerate(self.explored.states))
+        return bytes(model.is_end(at) and here for at, here in enumerate(holds))
+
+    def holds(self, condition: Expr) -> list[bool]:
+        """Return whether the condition holds in each state."""
+        game = self.explored.game
+        test, packed = game.packing.condition(condition), game.packed
+        return [bool(test(packed(state))) for state in self.explored.states]
+
+    @cached_property
+    def hostile(self) -> OrderedMdp:
+        """The model in which the world makes the choices of the participant too."""
+        return OrderedMdp(without_control(self.explored.model))
+
+    @cached_property
+    def observed(self) -> ObservedMdp:
+        """The model with what the participant sees in each state."""
+        game, states, model = self.explored.game, self.explored.states, self.explored.model
+        views = list(map(game.view, states))
+        choices: dict[int, Hashable] = {}
+        for state in range(len(model)):
+            for action in model.options(state):
+                if model.kind[action] == ActionKind.CONTROLLED:
+                    for event in model.events(action):
+                        step = model.step[model.transitions(event)[0]]
+                        choices[event] = NO_STEP if step == NO_STEP else game.choice(states[state], step)
+        return observed(model, views, choices)
 
     def state_at(self, at: int) -> State:
-        return self.explored.packing.unpack(self.explored.states[at])
+        return self._unpack(self.explored.states[at])
+
+    def _unpack(self, state: int) -> State:
+        values = self.explored.game.packing.unpack(self.explored.game.packed(state))
+        return {name: values[name] for name in self.component.order}
 
     @cached_property
     def diagnostics(self) -> ModelDiagnostics:
-        explored, unpack = self.explored, self.explored.packing.unpack
+        findings, unpack = self.explored.findings, self._unpack
+        copies = self.explored.game.copies_of_belief
         return ModelDiagnostics(
-            {belief: (times, partial(unpack, state)) for belief, (times, state) in explored.partial.items()},
-            {pair: partial(unpack, state) for pair, state in explored.overlapping.items()},
-            explored.applied,
-            None if explored.stuck is None else partial(unpack, explored.stuck),
+            {
+                belief: (times, partial(unpack, state))
+                for first, (times, state) in findings.partial.items()
+                for belief in copies(first)
+            },
+            {pair: partial(unpack, state) for pair, state in findings.overlapping.items()},
+            frozenset(belief for first in findings.applied for belief in copies(first)),
+            None if findings.stuck is None else partial(unpack, findings.stuck),
         )
 
     def with_beliefs_of(self, component: Component) -> ComponentMdp:
@@ -383,7 +408,7 @@ class ComponentMdp:
 class ComponentGroup:
     """A class of isomorphic components with their share of the condition, solved once."""
 
-    built: ComponentMdp | LayeredComponent
+    built: ComponentMdp
     condition: Expr
     goal_states: bytes
     """The terminal states in which the condition holds, if the model is explicit."""
@@ -404,7 +429,10 @@ class ComponentCache:
     fairness: bool
     split: bool
     limit: int
-    built: dict[object, ComponentMdp | LayeredComponent] = field(default_factory=dict)
+    attitude: Attitude = Attitude.TAKES_PART
+    assumed: frozenset[str] = frozenset()
+    """Roles and messages that keep going."""
+    built: dict[object, ComponentMdp] = field(default_factory=dict)
     states: int = 0
     """Number of states of all models built so far."""
     forms: dict[object, int] = field(default_factory=dict)
@@ -414,10 +442,7 @@ class ComponentCache:
     shape_of: dict[tuple[str, ...], int] = field(default_factory=dict)
     first_of_shape: dict[int, ComponentMdp] = field(default_factory=dict)
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
-    sums: list[CountedReward] = field(default_factory=list)
-    """Results of the counting construction with the accumulated reward in the states."""
     _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
-    _unlayered: set[object] = field(default_factory=set)
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """A number of states that each component is known to exceed, by its form."""
 
@@ -443,32 +468,28 @@ class ComponentCache:
             return whole_component(self.system, self.participant)
         return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
-    def build(self, component: Component) -> ComponentMdp | LayeredComponent:
-        """Return the model of the component: an explicit list of states or, if there are very many, layers."""
-        listed = self.listed(component, MAX_EXPLICIT_STATES)
+    def build(self, component: Component) -> ComponentMdp:
+        """Return the model of the component; where it has very many states, symmetric agents are counted."""
+        listed = self.listed(component, MAX_PLAIN_STATES)
         if listed is not None:
             return listed
         conditions = self._asked_of(component)
         key = self.form(component), tuple(map(component.form_of, conditions))
+        if key not in self.built and self.split:
+            from cplc.decision.symmetric_agents import contiguous, symmetric_agents_of
+
+            symmetry = symmetric_agents_of(component.system, component.participant, conditions)
+            if symmetry is not None:
+                explored = explore(
+                    contiguous(symmetry), component.participant, self.limit - self.states,
+                    attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
+                )  # fmt: skip
+                self._keep(key, ComponentMdp(component, explored, counts=True))
         if key in self.built:
             return self.built[key]
-        if key not in self._unlayered:
-            layered = self._layered(component, conditions)
-            if layered is not None:
-                self._keep(key, layered)
-                return layered
-            self._unlayered.add(key)
         listed = self.listed(component, self.limit)
         assert listed is not None
         return listed
-
-    def _layered(self, component: Component, conditions: Sequence[Expr]) -> LayeredComponent | None:
-        """Return the layered model; None if the component has none, or numpy is missing."""
-        if not has_arrays():
-            return None
-        from cplc.decision.large_components import layered_component
-
-        return layered_component(component, conditions, self.limit - self.states, self.exact, self.split)
 
     def listed(self, component: Component, limit: int) -> ComponentMdp | None:
         """Return the explicit model; None if it exceeds the limit but not the limit of the whole analysis."""
@@ -481,16 +502,20 @@ class ComponentCache:
                 if like is not None and like.states <= most:
                     cached = like.with_beliefs_of(component)
                 else:
-                    cached = ComponentMdp(component, explore(component.system, component.participant, min(limit, most)))
+                    explored = explore(
+                        component.system, component.participant, min(limit, most),
+                        attitude=self.attitude, assumed=self.assumed,
+                    )  # fmt: skip
+                    cached = ComponentMdp(component, explored)
                     self.first_of_shape[self.shape(component)] = cached
                 self._keep(key, cached)
             except ResourceExhausted:
                 if limit >= most:
                     raise
                 self._state_lower_bound[key] = limit
-        return cached if isinstance(cached, ComponentMdp) else None
+        return cached
 
-    def _keep(self, key: object, built: ComponentMdp | LayeredComponent) -> None:
+    def _keep(self, key: object, built: ComponentMdp) -> None:
         self.built[key] = built
         self.states += built.states
 
@@ -546,7 +571,7 @@ class ComponentCache:
         if built.component is not members[0]:  # the model is that of an isomorphic component: translate the condition
             names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
-        goal_states = built.goal_states(condition) if isinstance(built, ComponentMdp) else b""
+        goal_states = built.goal_states(condition)
         return ComponentGroup(built, condition, goal_states, tuple(members), original)
 
     def values(self, built: ComponentMdp, goal_states: bytes, worst: bool) -> ValueBounds:
@@ -559,14 +584,27 @@ class ComponentCache:
 
     def bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds:
         """Return bounds of the probability that one component of the group ends in its goal."""
-        if not isinstance(group.built, ComponentMdp):
-            solved = group.built.solved(group.condition, self.exact)
-            return solved.worst if worst else solved.best
         return self.values(group.built, group.goal_states, worst).bounds(group.built.initial, worst)
+
+    def is_same_for_all_choices(self, groups: Sequence[ComponentGroup]) -> bool:
+        """Return whether every strategy of the participant guarantees the same probability."""
+        for group in groups:
+            built = group.built
+            if built.has_decisions:
+                objective = ReachabilityObjective(group.goal_states, True, self.exact, self.fairness)
+                least = solve(built.hostile, objective).bounds(built.initial, True)
+                if not _nearly_equal(least, self.bounds_of(group, True)):
+                    return False
+        return True
 
     def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
         """Return bounds of the probability that all components end in their goals."""
         return product_bounds([(self.bounds_of(group, worst), len(group.components)) for group in groups])
+
+
+def _nearly_equal(one: Bounds, other: Bounds) -> bool:
+    """Return whether two numbers are the same up to rounding."""
+    return one.low <= other.high and other.low <= one.high and float(one.high) - float(one.low) < 1e-12
 
 
 def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:

@@ -19,7 +19,8 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from cplc.decision.mdp import ActionKind, EventProbability, Mdp
+from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted

@@ -13,8 +13,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from cplc.decision.end_components import extremal_probabilities, solve_scc
-from cplc.decision.mdp import ActionKind, EventProbability, Mdp
-from cplc.decision.results import Bounds, Number, OptimalStrategy, Situation
+from cplc.decision.game import NO_STEP, ActionKind, EventProbability
+from cplc.decision.mdp import Mdp
+from cplc.decision.results import WAIT, Bounds, Number, OptimalStrategy, Situation
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import strongly_connected_components
@@ -187,7 +188,7 @@ def advice(
             for event in model.events(action)
         }
         most = max(worth.values())
-        good = {step for step, value in worth.items() if value == most or _is_optimal(value, most)}
+        good = {step for step, value in worth.items() if value == most or is_optimal(value, most)}
         valuation = unpack(state)
         view = tuple(valuation[name] for name in names)
         best, every = offered.setdefault(view, (set(good), set(worth)))
@@ -199,11 +200,16 @@ def advice(
     telling = [at for at in range(len(names)) if len({view[at] for view in offered}) > 1]
     situations = tuple(
         Situation(
-            tuple((names[at], view[at]) for at in telling), tuple(system.steps[step].name for step in sorted(best))
+            tuple((names[at], view[at]) for at in telling), tuple(step_name(system, step) for step in sorted(best))
         )
         for view, best in matter.items()
     )
     return OptimalStrategy(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
+
+
+def step_name(system: System, step: int) -> str:
+    """Return the name of a step that the participant chooses, or of waiting."""
+    return WAIT if step == NO_STEP else system.steps[step].name
 
 
 def _decisions(model: Mdp) -> Iterator[tuple[int, int]]:
@@ -218,5 +224,5 @@ def _worst_value(model: Mdp, event: int, values: Sequence[Number]) -> Number:
     return min(values[model.target[transition]] for transition in model.transitions(event))
 
 
-def _is_optimal(value: Number, most: Number) -> bool:
+def is_optimal(value: Number, most: Number) -> bool:
     return not isinstance(most, Fraction) and float(value) >= most - abs(most) * RELATIVE_TOLERANCE

@@ -13,6 +13,8 @@ from cplc.system.participant import Aspect, Threshold
 
 Number = Fraction | float
 Verdict = Literal["holds", "fails", "unknown"]
+WAIT = "wait"
+"""The name of the participant's choice to send nothing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,11 @@ class OptimalStrategy:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The probability of one aspect: guaranteed (minimal over adversaries) and best (maximal)."""
+    """One figure alone, of the best strategy that takes part: guaranteed, and at best."""
 
     aspect: Aspect
     guaranteed: Bounds
+    """The lower bound is attained by a strategy over what the participant sees, the upper one by full observation."""
     best: Bounds
     unsolved: str = ""
     """The reason if the probability was not computed."""
@@ -74,6 +77,10 @@ class Figure:
     """An end in which the goal holds and one in which it fails, if any."""
     advice: OptimalStrategy | None = None
     """None if the participant has no decision that matters."""
+    kept_going: Bounds | None = None
+    """Guaranteed if all other roles keep going; None if that makes no difference."""
+    staying_away: Bounds | None = None
+    """Guaranteed if the participant never sends; None if it has no send of its own."""
 
     @classmethod
     def unknown(cls, aspect: Aspect, why: str) -> Figure:
@@ -133,6 +140,10 @@ class TotalReward:
     """The reason why there is no distribution, or no expected value."""
     levels: tuple[CdfBounds, ...] = ()
     """Bounds of the distribution, if it depends on open choices: the values at which they change."""
+    kept_going: Bounds | None = None
+    """The guaranteed expected value if all other roles keep going; None if that makes no difference."""
+    staying_away: Bounds | None = None
+    """That of never sending; None if the participant has no send of its own."""
 
     def guaranteed_quantile(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:
         """Return the greatest value that is attained with at least this probability."""
@@ -186,6 +197,42 @@ class AnalysisStatistics:
     method: str
 
 
+PlanVerdict = Literal["take part", "indifferent", "stay away", "undecided"]
+VERDICT_OF_PLAN: dict[PlanVerdict, Verdict] = {
+    "take part": "holds",
+    "indifferent": "holds",
+    "stay away": "fails",
+    "undecided": "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFigures:
+    """Figures that one plan guarantees together."""
+
+    figures: tuple[tuple[Aspect, Bounds], ...]
+    plan: OptimalStrategy | None
+    """None if the participant has nothing to choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineResult:
+    """The answer to the thresholds of one line, which one plan has to meet together."""
+
+    thresholds: tuple[Threshold, ...]
+    verdict: PlanVerdict
+    plan: PlanFigures | None = None
+    """A plan that meets them, if one was found."""
+    reason: str = ""
+    """Why it is undecided."""
+    staying_away: bool = False
+    """Staying away meets the thresholds too."""
+    sufficient: tuple[tuple[str, ...], ...] = ()
+    """The smallest sets of other roles that make it pass if they keep going."""
+    front: tuple[PlanFigures, ...] = ()
+    """The Pareto points, where own choices trade off."""
+
+
 @dataclass(frozen=True)
 class Analysis:
     participant: str
@@ -197,11 +244,14 @@ class Analysis:
     """By decreasing impact."""
     remarks: tuple[AnalysisRemark, ...]
     work: AnalysisStatistics
+    lines: tuple[LineResult, ...] = ()
+    """The answers to the lines of thresholds, in their order."""
 
     def figure(self, aspect: Aspect) -> Figure:
         return next(figure for figure in self.figures if figure.aspect == aspect)
 
     def verdict(self, threshold: Threshold) -> Verdict:
+        """Return whether the figure alone meets a threshold."""
         return judged(self.figure(threshold.aspect).guaranteed, threshold)
 
 

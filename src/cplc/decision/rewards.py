@@ -23,7 +23,8 @@ from cplc.decision.end_components import (
     is_decision,
     policy_iteration,
 )
-from cplc.decision.mdp import ActionKind, Mdp
+from cplc.decision.game import ActionKind
+from cplc.decision.mdp import Mdp
 from cplc.decision.reachability import OrderedMdp, ValueBounds
 from cplc.decision.results import Number
 from cplc.records import dataclass
@@ -323,6 +324,52 @@ def with_accumulated_reward(
 
 
 _LOST_STATE = -1
+
+
+def with_sign_of_reward(ordered: OrderedMdp, of: Mapping[int, int], limit: int) -> AccumulatedRewardMdp:
+    """Return the acyclic MDP with the accumulated reward in its states, as far as it decides the sign of the total.
+
+    Unlike `with_accumulated_reward` it keeps the runs whose total cannot become positive, for other figures.
+    """
+    model = ordered.model
+    least, most = _remaining_reward(ordered, of)
+
+    def key(state: int, total: int | None) -> RewardState:
+        if total is None or total + least[state] > 0:
+            return state, None
+        return (state, _HOPELESS) if total == _HOPELESS or total + most[state] <= 0 else (state, total)
+
+    keys = list(dict.fromkeys(key(state, 0) for state in range(model.initial)))
+    number = {each: at for at, each in enumerate(keys)}
+    result = Mdp(model.chances, len(keys))
+    goal_states = bytearray()
+    at = 0
+    while at < len(keys):
+        state, total = keys[at]
+        at += 1
+        goal_states.append(model.is_end(state) and (total is None or total > 0))
+        for action in model.options(state):
+            events = []
+            for event in model.events(action):
+                transitions = []
+                for transition in model.transitions(event):
+                    made = of.get(model.step[transition], 0)
+                    more = total if total is None or total == _HOPELESS else total + made
+                    target = key(model.target[transition], more)
+                    place = number.setdefault(target, len(keys))
+                    if place == len(keys):
+                        keys.append(target)
+                    transitions.append((model.step[transition], place))
+                events.append((model.chance[event], transitions))
+            result.add_action(ActionKind(model.kind[action]), events)
+        result.close()
+        if len(keys) > limit:
+            raise ResourceExhausted(f"more than {limit:,} states with an accumulated reward")
+    return AccumulatedRewardMdp(result, bytes(goal_states), keys)
+
+
+_HOPELESS = -(1 << 62)
+"""Stands for an accumulated reward from which the total cannot become positive."""
 
 
 def _reward_state(state: int, total: int, least: Sequence[float], most: Sequence[float]) -> tuple[int, int | None]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, product_bounds, rewards_by_step
-from cplc.decision.mdp import ActionKind, EventProbability
+from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
 from cplc.decision.rewards import StepRewards, expected_total_reward, step_rewards
@@ -206,8 +206,8 @@ def sensitivities(
 ) -> Iterator[Sensitivity]:
     """Yield the sensitivity to each point probability strictly between 0 and 1."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
-    built = [group.built for group in groups if isinstance(group.built, ComponentMdp)]
-    if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
+    built = [group.built for group in groups]
+    if _effort(built) > _MAX_EFFORT:
         return
     own = [cache.bounds_of(group, True) for group in groups]
     each = [(bounds, len(group.components)) for bounds, group in zip(own, groups, strict=True)]
@@ -239,8 +239,7 @@ def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[
     """Return the perturbed figures by the positions of groups, with isomorphic models solved in one batch."""
     alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
     for at, group in enumerate(groups):
-        if isinstance(group.built, ComponentMdp):
-            alike.setdefault((id(group.built.ordered.sccs), group.goal_states), []).append((at, group.built))
+        alike.setdefault((id(group.built.ordered.sccs), group.goal_states), []).append((at, group.built))
     figures: dict[int, Mapping[int, PerturbedFigure]] = {}
     for (_, goal_states), members in alike.items():
         same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})
@@ -266,7 +265,7 @@ def _perturbed_indices(same: BatchedMdp) -> list[int]:
 def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
     """Yield the sensitivities of the expected value of an acyclic model; no verdict depends on them."""
     whole = step_rewards(rewards_by_step(cache.participant))
-    built = [group.built for group in groups if isinstance(group.built, ComponentMdp) and group.built.is_acyclic]
+    built = [group.built for group in groups if group.built.is_acyclic]
     if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
     of = [_rewards_in(one, whole) for one in built]

@@ -10,19 +10,19 @@ scheduler keeps a run in a cycle forever.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
 from math import exp, floor, lgamma, log, log1p
 from random import Random
 from typing import Literal, get_args
 
-from cplc.decision.mdp import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices, StepChange
+from cplc.decision.game import ActionKind, Game, Option, Transition
 from cplc.decision.results import Bounds, Distribution
 from cplc.logic.expressions import Expr, conj
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
-from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Event, Participant
 
@@ -74,7 +74,7 @@ def binomial_tail(successes: int, runs: int, probability: float) -> float:
     return min(1.0, total)
 
 
-Scheduler = Literal["uniform", "worst-seen", "best-seen"]
+Scheduler = Literal["computed", "uniform", "worst-seen", "best-seen"]
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 
 CANDIDATE_SCHEDULERS = 64
@@ -89,7 +89,7 @@ class Sampling:
 
     runs: int
     seed: int = 0
-    scheduler: Scheduler = "uniform"
+    scheduler: Scheduler = "computed"
     confidence: float = 0.99
     longest: int = 10_000
     """Maximum number of steps of a run."""
@@ -119,8 +119,19 @@ class Estimate:
     steps: int
 
 
-def estimate(system: System, participant: Participant, sampling: Sampling) -> Estimate:
-    """Return the estimate."""
+def estimate(
+    system: System, participant: Participant, sampling: Sampling, assumed: frozenset[str] = frozenset()
+) -> Estimate:
+    """Return the estimate; with the scheduler ``computed`` that of the figures that the analysis guarantees.
+
+    The roles and messages in ``assumed`` keep going there; other schedulers take every step that is possible. A model
+    that is too large to compute a strategy is simulated under the scheduler ``uniform``.
+    """
+    if sampling.scheduler == "computed":
+        try:
+            return _estimate_of_computed_strategies(system, participant, sampling, assumed)
+        except ResourceExhausted:
+            sampling = replace(sampling, scheduler="uniform")
     simulator = _Simulator(system, participant, sampling.longest)
     aspects: list[tuple[Aspect, Callable[[_Run], bool]]] = [("conformance", simulator.test(participant.conforming))]
     if participant.goals:
@@ -142,6 +153,25 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
     return Estimate(
         participant.name, sampling, simulator.decides, tuple(figures), _distribution(values), simulator.steps
     )
+
+
+def _estimate_of_computed_strategies(
+    system: System, participant: Participant, sampling: Sampling, assumed: frozenset[str]
+) -> Estimate:
+    from cplc.decision.analysis import problem_of
+    from cplc.decision.played_strategy import StrategySampler
+
+    aspects: list[Aspect] = ["conformance"]
+    aspects += ["achievement"] if participant.goals else []
+    aspects += ["benefit"] if participant.worth else []
+    figures, steps = [], 0
+    for aspect in aspects:
+        sampler = StrategySampler(problem_of(system, participant, aspect, assumed))
+        chance = Random(f"{sampling.seed} {aspect}")
+        good = sum(sampler.is_success(chance) for _ in range(sampling.runs))
+        figures.append(_aspect_estimate(aspect, good, 0, sampling))
+        steps += sampler.steps
+    return Estimate(participant.name, sampling, False, tuple(figures), None, steps)
 
 
 def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> AspectEstimate:
@@ -263,9 +293,9 @@ class _Simulator:
     """Samples runs of a system with a participant."""
 
     def __init__(self, system: System, participant: Participant, longest: int) -> None:
-        self.packing = Packing(system)
+        self._game = Game(system, participant)
+        self.packing = self._game.packing
         self._beliefs = participant.beliefs
-        self._offers = _EnabledTracker(ChoiceTables(system, participant, self.packing).groups())
         self._initial = [
             [self.packing.bits(variable.name, value) for value in dict.fromkeys(variable.initial)]
             for variable in system.variables
@@ -278,14 +308,14 @@ class _Simulator:
         self._central_probabilities = [
             tuple(map(float, _central_probabilities(belief.events))) for belief in participant.beliefs
         ]
-        self._cached_actions: dict[int, tuple[_Action, ...]] = {}
+        self._cached_actions: dict[int, list[Option]] = {}
         self._longest = longest
         self.decides = False
         self.steps = 0
 
     def test(self, condition: Expr) -> Callable[[_Run], bool]:
         holds = self.packing.condition(condition)
-        return lambda run: holds(run.last)
+        return lambda run: holds(self._game.packed(run.last))
 
     def run(self, chooser: _UniformScheduler) -> _Run:
         state, value = self._initial_state(chooser), Fraction(0)
@@ -295,8 +325,7 @@ class _Simulator:
                 return _Run(state, value, True)
             chooser.at(state)
             self.steps += 1
-            step, change = self._transition(options[chooser.choose(len(options), _OPTION)], chooser)
-            state ^= change
+            step, state = self._transition(options[chooser.choose(len(options), _OPTION)], chooser)
             if step in self._worth:
                 value += self._worth[step]
         return _Run(state, value, False)
@@ -312,88 +341,42 @@ class _Simulator:
                 return state
         raise ResourceExhausted("random sampling found no initial state")
 
-    def _transition(self, option: _Action, chooser: _UniformScheduler) -> StepChange:
-        belief, events = option
-        if belief == _CONTROLLED:
+    def _transition(self, option: Option, chooser: _UniformScheduler) -> Transition:
+        kind, events = option
+        if kind == ActionKind.CONTROLLED:
             self.decides = self.decides or len(events) > 1
             transitions = events[chooser.decide(len(events))][1]
-        elif belief == _UNCONTROLLED:
-            transitions = events[0][1]
+        elif kind == ActionKind.BELIEF:
+            transitions = self._outcome(events, chooser)
         else:
-            transitions = self._outcome(belief, events, chooser)
+            transitions = events[0][1]
         return transitions[chooser.choose(len(transitions), _PAYLOAD)] if len(transitions) > 1 else transitions[0]
 
-    def _outcome(self, belief: int, events: _Outcomes, chooser: _UniformScheduler) -> tuple[StepChange, ...]:
+    def _outcome(self, outcomes: _Outcomes, chooser: _UniformScheduler) -> list[Transition]:
+        chances = self._game.chances
+        belief = chances[outcomes[0][0]].belief
+        events = self._beliefs[belief].events
         shares = self._central_probabilities[belief]
-        if any(event.low != event.high for event in self._beliefs[belief].events):
-            order = chooser.order(len(self._beliefs[belief].events))
-            shares = (
-                shares
-                if order is None
-                else tuple(map(float, vertex_probabilities(self._beliefs[belief].events, order)))
-            )
+        if any(event.low != event.high for event in events):
+            order = chooser.order(len(events))
+            shares = shares if order is None else tuple(map(float, vertex_probabilities(events, order)))
         remaining = chooser.random()
-        for position, transitions in events:
-            remaining -= shares[position]
+        for number, transitions in outcomes:
+            remaining -= shares[chances[number].event]
             if remaining < 0:
                 return transitions
-        return max(events, key=lambda event: shares[event[0]])[1]
+        return max(outcomes, key=lambda outcome: shares[chances[outcome[0]].event])[1]
 
-    def _enabled_actions(self, state: int) -> tuple[_Action, ...]:
+    def _enabled_actions(self, state: int) -> list[Option]:
         actions = self._cached_actions.get(state)
         if actions is None:
             if len(self._cached_actions) >= _MAX_CACHED_STATES:
                 self._cached_actions.clear()
-            actions = self._cached_actions[state] = self._offers.options(state)
+            actions = self._cached_actions[state] = self._game.options(state)
         return actions
 
 
-class _EnabledTracker:
-    """The enabled choices of the current state; only tables that depend on changed bits are looked up again."""
-
-    def __init__(self, groups: Iterable[ChoiceTable]) -> None:
-        self._tables = [(group.mask, MemoTable(group.find)) for group in groups]
-        self._state = 0
-        initial_choices = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
-        self._offers = {at: offer for at, offer in initial_choices if offer is not NO_CHOICES}
-        self._depending: dict[int, list[int]] = {}
-
-    def options(self, state: int) -> tuple[_Action, ...]:
-        for at in self._dependent_tables(state ^ self._state):
-            mask, table = self._tables[at]
-            offer = table[state & mask]
-            if offer is NO_CHOICES:
-                self._offers.pop(at, None)
-            else:
-                self._offers[at] = offer
-        self._state = state
-        offers = [self._offers[at] for at in sorted(self._offers)]
-        return () if any(offer.ends for offer in offers) else tuple(_actions(offers))
-
-    def _dependent_tables(self, change: int) -> Sequence[int]:
-        tables = self._depending.get(change)
-        if tables is None:
-            if len(self._depending) >= _MAX_CACHED_STATES:
-                self._depending.clear()
-            tables = [at for at, (mask, _) in enumerate(self._tables) if mask & change]
-            self._depending[change] = tables
-        return tables
-
-
-_Outcomes = Sequence[tuple[int, tuple[StepChange, ...]]]
-_Action = tuple[int, _Outcomes]
-"""A belief (or the kind of the action), and its events with their outcomes."""
-_UNCONTROLLED, _CONTROLLED = -1, -2
-
-
-def _actions(offers: Sequence[EnabledChoices]) -> Iterator[_Action]:
-    turn: list[tuple[int, tuple[StepChange, ...]]] = []
-    for offer in offers:
-        yield from ((_UNCONTROLLED, ((0, transitions),)) for transitions, _ in offer.uncontrolled)
-        yield from offer.believed
-        turn += ((0, transitions) for transitions in offer.controlled)
-    if turn:
-        yield _CONTROLLED, turn
+_Outcomes = list[tuple[int, list[Transition]]]
 
 
 def _central_probabilities(events: Sequence[Event]) -> list[Fraction]:

@@ -9,7 +9,7 @@ canonical forms then prove that they are isomorphic.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 from cplc.decision.components import form_of, rewards_by_step
@@ -446,3 +446,11 @@ def _individual_members(bare: SymmetricAgents, expr: Expr) -> Iterator[tuple[int
         case _:
             for child in e.children(expr):
                 yield from _individual_members(bare, child)
+
+
+def contiguous(symmetry: SymmetricAgents) -> System:
+    """Return the system with the variables of each member next to each other, in corresponding order."""
+    system = symmetry.system
+    names = [name for family in symmetry.families for member in family.members for name in member]
+    ordered = dict.fromkeys((*names, *system.variable))
+    return replace(system, variables=tuple(system.variable[name] for name in ordered))

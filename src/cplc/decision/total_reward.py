@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import fsum, inf, isinf
-from typing import TYPE_CHECKING
 
 from cplc.decision.components import (
-    MAX_EXPLICIT_STATES,
+    MAX_PLAIN_STATES,
     Component,
     ComponentCache,
     ComponentGroup,
     ComponentMdp,
-    has_arrays,
     rewards_by_step,
 )
 from cplc.decision.end_components import extremal_probabilities
-from cplc.decision.mdp import ActionKind
+from cplc.decision.game import ActionKind
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, advice, solve, with_rounding_errors
 from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
 from cplc.decision.rewards import (
@@ -34,10 +32,6 @@ from cplc.decision.rewards import (
 )
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
-
-if TYPE_CHECKING:
-    from cplc.decision.large_components import CountedReward, LayeredComponent
-
 
 # --- Discrete distributions of sums of many independent rewards, in fixed-point numbers rounded down
 #
@@ -244,7 +238,7 @@ _HOPELESS_GAP = 0.01
 class _RewardComponent:
     """A component with the rewards of its steps, and its multiplicity."""
 
-    built: ComponentMdp | LayeredComponent
+    built: ComponentMdp
     step_rewards: dict[int, int]
     times: int
     names: frozenset[str]
@@ -266,22 +260,23 @@ def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> 
 
 
 def total_reward_and_benefit(
-    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
+    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool, with_benefit: bool = True
 ) -> tuple[TotalReward, Figure]:
     """Return the total reward and the probability of a positive one; the groups carry no condition.
 
-    If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it.
+    If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it, and ``with_benefit`` computes
+    the probability.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
     lots = [lot for lot in _reward_components(groups, whole) if lot.matters]
-    gain, figure = _total_reward_and_figure(cache, whole, lots)
+    gain, figure = _total_reward_and_figure(cache, whole, lots, with_benefit)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
     return gain, figure
 
 
 def _total_reward_and_figure(
-    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent]
+    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent], with_benefit: bool
 ) -> tuple[TotalReward, Figure]:
     each: list[RewardProbabilities] | None = None
     why = ""
@@ -300,6 +295,8 @@ def _total_reward_and_figure(
             return TotalReward(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
+    if not with_benefit:
+        return TotalReward(*means, None, why), Figure.unknown("benefit", "it was not computed")
     try:
         figure = _joint_benefit(cache, lots)
     except ResourceExhausted as exhausted:
@@ -357,8 +354,6 @@ def _means_with_circles(
 
 
 def _distribution_of(lot: _RewardComponent) -> RewardProbabilities | None:
-    if not isinstance(lot.built, ComponentMdp):
-        raise ResourceExhausted("the model has too many states for a distribution")
     return reward_distribution(lot.built.ordered, lot.step_rewards)
 
 
@@ -382,12 +377,6 @@ def _expected_bounds(
     high: Number = Fraction(0)
     slack = 0.0
     for lot in lots:
-        if not isinstance(lot.built, ComponentMdp):
-            mean, unsure = lot.built.expected(lot.step_rewards, worst, exact)
-            low += mean * lot.times
-            high += mean * lot.times
-            slack += unsure * lot.times
-            continue
         values, size = expected_total_reward(lot.built.ordered, lot.step_rewards, worst, exact, fairness)
         choose = min if worst else max
         low += choose(values.low[state] for state in lot.built.initial) * lot.times
@@ -441,16 +430,7 @@ def _joint_component(cache: ComponentCache, lots: Sequence[_RewardComponent]) ->
 
 def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> ComponentMdp | None:
     """Return the explicit model of all relevant components together, if it has few states."""
-    return cache.listed(_joint_component(cache, lots), MAX_EXPLICIT_STATES)
-
-
-def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[int, int]) -> CountedReward | None:
-    """Return the result of counting symmetric agents; None if it does not apply, or numpy is missing."""
-    if not has_arrays():
-        return None
-    from cplc.decision.large_components import counted_positive_reward
-
-    return counted_positive_reward(component, of, cache.limit, cache.exact)
+    return cache.listed(_joint_component(cache, lots), MAX_PLAIN_STATES)
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
@@ -461,12 +441,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
         {at: component.worth[step] for at, step in enumerate(component.steps) if step in component.worth}
     ).by_step
     if listed is None:
-        counted = _counted_benefit(cache, component, of) if cache.split else None
-        if counted is not None:
-            cache.sums.append(counted)
-            return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
-        listed = cache.listed(component, cache.limit)
-        assert listed is not None
+        listed = cache.build(component)
     try:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit)
     except ResourceExhausted:

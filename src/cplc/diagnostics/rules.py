@@ -128,6 +128,7 @@ OVERLAPPING_BELIEFS = Rule("overlapping-beliefs", "two beliefs about one message
 BELIEF_NEVER_APPLIES = Rule("belief-never-applies", "a belief whose condition can never hold", severity="warning")
 FOREIGN_EVENT = Rule("foreign-event", "a belief or decision about a message of another role")
 DUPLICATE_VALUE = Rule("duplicate-value", "two values for one message")
+EXPECT_OF_ONE_THRESHOLD = Rule("expect-of-one-threshold", "an `expect` before the last threshold of a line")
 IDLE_THRESHOLD = Rule("idle-threshold", "a threshold that is always or never met", severity="warning")
 
 # --- models in ISPL

@@ -269,5 +269,8 @@ EVERY_CHECK: Final = (*CHECKS, "in_range")
 """The checks of the language, and the one of assignments, which needs no name in the file."""
 USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
 """Checks that are on by default."""
+SILENT: Final = "silent"
+"""The outcome of a belief that none of its messages is sent."""
+
 NO_USUAL_CHECKS: Final = "none"
 """The word in `check none` that switches off all usual checks."""

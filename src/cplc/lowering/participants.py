@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from cplc.language.lifecycle import COMMITMENT_STATES
+from cplc.language.words import SILENT
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lower import View
+from cplc.lowering.promises import is_in, owed
 from cplc.lowering.term_text import atom_text
 from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.records import dataclass
@@ -106,10 +107,9 @@ class _Lowering:
         )
 
     def _conforms(self, commitment: Commitment) -> e.Expr:
-        """Return the condition that the commitment is in a blameless state or on course."""
-        possible = self._possible(commitment.name)
-        blameless = [one.name for one in COMMITMENT_STATES if one.name in possible and not one.is_breach]
-        return e.disj((e.one_of(e.Read(commitment.variable), blameless), commitment.on_course))
+        """Return the condition that the commitment is neither owed nor violated."""
+        name = commitment.name
+        return e.negate(e.disj((is_in(self.system, commitment.variable, "violated"), owed(self.system, name))))
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:
         """Yield the goal, or the parts of it that must all hold."""
@@ -123,13 +123,15 @@ class _Lowering:
         return self.system.variable[self.system.commitment[commitment].variable].domain
 
     def _belief(self, belief: m.Belief) -> Belief:
-        events = tuple(
-            Event(event.message, tuple(self._sendings((event.message,), event.payload)), event.low, event.high)
-            for event in belief.events
-        )
+        events = tuple(map(self._event, belief.events))
         when = _when(belief.condition)
         text = f"{belief.role}{when}: {' | '.join(event.text for event in belief.events)}"
         return Belief(belief.role, condition(belief.condition, self.seen), events, text, belief.span)
+
+    def _event(self, event: m.Event) -> Event:
+        """Return the event with its steps; silence has none."""
+        steps = tuple(self._sendings((event.message,), event.payload))
+        return Event(event.message or SILENT, steps, event.low, event.high)
 
     def _decision(self, decision: m.Decision) -> Decision:
         steps = tuple(self._sendings(decision.messages))

@@ -96,7 +96,7 @@ class EverySize:
             with use_budget(self.allowance(len(questions_of_file) + 1)):
                 for size in range(least, greatest + 1):
                     for one in self.sizes.questions(size):
-                        if one.question.kind == "model" or not self.compilation.model.thresholds:
+                        if one.question.kind == "model" or not self.compilation.model.analyses:
                             questions.setdefault(one.question.name, one)
         except ResourceExhausted:
             questions.setdefault(IN_RANGE, BoundQuestion(range_question(), self.compilation.system))

@@ -6,42 +6,54 @@ from collections.abc import Iterator, Sequence
 from math import inf, isinf
 
 from cplc.control_characters import printable
-from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, Verdict
-from cplc.language.lifecycle import COMMITMENT_STATES
+from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, judged
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
-from cplc.report.layout import Part, Style, plain
+from cplc.report.layout import Style, plain
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
+from cplc.report.plan_text import JudgedLine, line_data, line_findings, plan_lines, verdict_text
 from cplc.system.interpreter import holds
 from cplc.system.model import State, System
-from cplc.system.participant import Aspect, Participant, Threshold
+from cplc.system.participant import Aspect, Participant
 
 Data = dict[str, object]
-Judged = tuple[Threshold, Verdict, bool, str]
-"""A threshold, its verdict, the expected answer, and the location of the threshold."""
+Judged = JudgedLine
 
 # --- text
 
 
 def analysis_text(
-    system: System, participant: Participant, analysis: Analysis, judged: Sequence[Judged], style: Style = plain
+    system: System,
+    participant: Participant,
+    analysis: Analysis,
+    judged: Sequence[Judged],
+    style: Style = plain,
+    assumption: str = "",
 ) -> str:
     """Return all that was found out about one participant, as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(system, participant, analysis, judged, style))
+    return "".join(f"{line.rstrip()}\n" for line in _lines(system, participant, analysis, judged, style, assumption))
 
 
 def _lines(
-    system: System, participant: Participant, analysis: Analysis, judged: Sequence[Judged], style: Style
+    system: System,
+    participant: Participant,
+    analysis: Analysis,
+    judged: Sequence[Judged],
+    style: Style,
+    assumption: str,
 ) -> Iterator[str]:
-    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
-    yield from _table(analysis, judged, style)
+    assuming = f", assuming {assumption}" if assumption else ""
+    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
+    for line in judged:
+        yield from plan_lines(system, line, style)
+    yield from _table(analysis)
     for figure in analysis.figures:
         if figure.unsolved:
             yield f"  {figure.aspect} is not known: {figure.unsolved}"
     if analysis.gain is not None:
         yield from (f"  {line}" for line in _gain_lines(analysis.gain))
-    for line in _ending_lines(system, participant, analysis.figures):
-        yield from wrapped(line, "  ")
+    for text in _ending_lines(system, participant, analysis.figures):
+        yield from wrapped(text, "  ")
     yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities))
     yield from advice_lines(system, analysis.figures)
     for remark in analysis.remarks:
@@ -55,46 +67,26 @@ def _lines(
     yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
 
 
-def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterator[str]:
-    rows: list[tuple[str, str, str, str, str]] = []
-    for figure in analysis.figures:
-        thresholds = [one for one in judged if one[0].aspect == figure.aspect]
-        is_solved = not figure.unsolved
-        least, most = (bounds_text(figure.guaranteed), bounds_text(figure.best)) if is_solved else ("?", "?")
-        first = True
-        for threshold, verdict, expected, _ in thresholds:
-            verdict_words = verdict_text(verdict, expected, style)
-            if verdict == "unknown" and is_solved:
-                verdict_words += ": it is too near, try --exact"
-            limit = f"{threshold.relation} {number_text(threshold.value)}"
-            rows.append(
-                (figure.aspect, least, most, limit, verdict_words) if first else ("", "", "", limit, verdict_words)
-            )
-            first = False
-        if first:
-            rows.append((figure.aspect, least, most, "", ""))
-    head = ("", "guaranteed", "at best", "asked" if judged else "", "")
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(4)]
-    for row in (head, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"  {'  '.join((*cells, row[4]))}"
-
-
-def verdict_text(verdict: Verdict, expected: bool, style: Style = plain) -> str:
-    """Return the verdict, and whether it is the one that was to come where that is not the same."""
-    return style(verdict, _part(verdict, expected)) + _expectation(verdict, expected)
-
-
-def _part(verdict: Verdict, expected: bool) -> Part:
-    if verdict == "unknown":
-        return "warning"
-    return "good" if (verdict == "holds") == expected else "bad"
-
-
-def _expectation(verdict: Verdict, expected: bool) -> str:
-    if verdict == "unknown" or expected:
-        return ""
-    return " (as expected)" if verdict == "fails" else " (expected to fail)"
+def _table(analysis: Analysis) -> Iterator[str]:
+    """Yield a table of the figures, each of the strategy that is best for it alone."""
+    columns: list[tuple[str, list[str]]] = [
+        ("", []), ("guaranteed", []), ("if others keep going", []), ("staying away", []), ("at best", []),
+    ]  # fmt: skip
+    rows: list[tuple[str, str, Bounds | None, Bounds | None, Bounds | None, Bounds | None]] = [
+        (figure.aspect, figure.unsolved, figure.guaranteed, figure.kept_going, figure.staying_away, figure.best)
+        for figure in analysis.figures
+    ]
+    gain = analysis.gain
+    if gain is not None and not (gain.guaranteed.low == -inf and gain.guaranteed.high == inf):
+        rows.append(("expected value", "", gain.guaranteed, gain.kept_going, gain.staying_away, gain.best))
+    for name, unsolved, *numbers in rows:
+        columns[0][1].append(name)
+        for (_, cells), bounds in zip(columns[1:], numbers, strict=True):
+            cells.append("?" if unsolved else "" if bounds is None else bounds_text(bounds))
+    shown = [(head, cells) for head, cells in columns if not head or any(cells)]
+    widths = [max(map(len, (head, *cells))) for head, cells in shown]
+    for row in ([head for head, _ in shown], *zip(*(cells for _, cells in shown), strict=True)):
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
 
 
 def _gain_lines(gain: TotalReward) -> Iterator[str]:
@@ -102,10 +94,6 @@ def _gain_lines(gain: TotalReward) -> Iterator[str]:
     if least.low == -inf and least.high == inf:
         yield f"expected value is not known: {gain.unknown}"
         return
-    if least.low == most.low and least.high == most.high:
-        yield f"expected value {bounds_text(least)}"
-    else:
-        yield f"expected value {bounds_text(least)} at least, {bounds_text(most)} at best"
     if isinf(least.low) or isinf(most.high):
         yield "  (runs may go round as often as they like in a circle that adds to the sum each time)"
     level = number_text(LEVEL * 100)
@@ -164,7 +152,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
     return f" ({some(open_)})" if open_ else ""
 
 
-_NOT_KEPT = frozenset(state.name for state in COMMITMENT_STATES if state.is_breach)
+_NOT_KEPT = frozenset(("active", "pending", "violated"))
 
 
 def state_text(system: System, state: State) -> str:
@@ -200,28 +188,30 @@ def _remark_text(participant: Participant, remark: AnalysisRemark) -> str:
 
 def analysis_concise(participant: Participant, analysis: Analysis, judged: Sequence[Judged]) -> str:
     """Return one line for each threshold, or for each figure where nothing is asked."""
-    lines: list[str] = []
+    name = participant.name
+    lines = [f"{line.place}: {verdict_text(line)} {name}: {_concise(line)}" for line in judged]
+    aspects_in_lines = {one.aspect for line in judged for one in line.thresholds}
     for figure in analysis.figures:
-        bounds = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
-        bounds = figure.unsolved or bounds
-        name = f"{participant.name}.{figure.aspect}"
-        thresholds = [one for one in judged if one[0].aspect == figure.aspect]
-        for threshold, verdict, expected, place in thresholds:
-            line = f"{verdict} {name}{_expectation(verdict, expected)}: {threshold.relation} "
-            lines.append(f"{place}: {line}{number_text(threshold.value)}; {bounds}")
-        if not thresholds:
-            lines.append(f"{name}: {bounds}")
+        if figure.aspect not in aspects_in_lines:
+            bounds = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+            lines.append(f"{name}.{figure.aspect}: {figure.unsolved or bounds}")
     return "\n".join(lines)
+
+
+def _concise(line: Judged) -> str:
+    return "; ".join((line.text, *filter(None, (line.result.reason,)), *line_findings(line.result)))
 
 
 # --- data
 
 
-def analysis_data(participant: Participant, analysis: Analysis, judged: Sequence[Judged]) -> Data:
+def analysis_data(participant: Participant, analysis: Analysis, judged: Sequence[Judged], assumption: str = "") -> Data:
     """Return all that was found out about one participant as what JSON can say."""
     return {
         "agent": participant.name,
         "plays": list(participant.agents),
+        "assuming": assumption or None,
+        "lines": list(map(line_data, judged)),
         "aspects": [_figure_data(figure, judged) for figure in analysis.figures],
         "value": None if analysis.gain is None else _gain_data(analysis.gain),
         "sensitivities": [
@@ -260,22 +250,25 @@ def _bounds_data(bounds: Bounds) -> Data:
     return {"low": number_data(bounds.low), "high": number_data(bounds.high)}
 
 
-def _figure_data(figure: Figure, judged: Sequence[Judged]) -> Data:
+def _figure_data(figure: Figure, lines: Sequence[Judged]) -> Data:
     return {
         "aspect": figure.aspect,
         "guaranteed": _bounds_data(figure.guaranteed),
         "best": _bounds_data(figure.best),
+        "kept_going": None if figure.kept_going is None else _bounds_data(figure.kept_going),
+        "staying_away": None if figure.staying_away is None else _bounds_data(figure.staying_away),
         "unknown": figure.unsolved or None,
         "asked": [
             {
                 "relation": threshold.relation,
                 "threshold": number_data(threshold.value),
-                "verdict": verdict,
-                "expected": "holds" if expected else "fails",
-                "as_expected": verdict == ("holds" if expected else "fails"),
-                "place": place,
+                "verdict": judged(figure.guaranteed, threshold),
+                "expected": "holds" if line.expected else "fails",
+                "as_expected": line.is_as_expected,
+                "place": line.place,
             }
-            for threshold, verdict, expected, place in judged
+            for line in lines
+            for threshold in line.thresholds
             if threshold.aspect == figure.aspect
         ],
         "endings": [
@@ -298,7 +291,12 @@ def _advice_data(advice: OptimalStrategy) -> Data:
 def _gain_data(gain: TotalReward) -> Data:
     distribution = gain.distribution
     return {
-        "expected": {"guaranteed": _bounds_data(gain.guaranteed), "best": _bounds_data(gain.best)},
+        "expected": {
+            "guaranteed": _bounds_data(gain.guaranteed),
+            "best": _bounds_data(gain.best),
+            "kept_going": None if gain.kept_going is None else _bounds_data(gain.kept_going),
+            "staying_away": None if gain.staying_away is None else _bounds_data(gain.staying_away),
+        },
         "unknown": gain.unknown or None,
         "distribution": None
         if distribution is None

@@ -7,9 +7,10 @@ from math import isinf
 
 from cplc.decision.results import Analysis, Bounds
 from cplc.records import dataclass
-from cplc.report.analysis import Judged, analysis_data, verdict_text
+from cplc.report.analysis import Judged, analysis_data
 from cplc.report.layout import Style, plain
 from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, wrapped
+from cplc.report.plan_text import verdict_text
 from cplc.system.participant import Aspect, Participant
 
 Data = dict[str, object]
@@ -95,9 +96,8 @@ def _lines(first: Side, second: Side, style: Style) -> Iterator[str]:
     for row in rows:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
     for side in (first, second):
-        for threshold, verdict, expected, place in side.judged:
-            limit = f"{threshold.aspect} {threshold.relation} {number_text(threshold.value)}"
-            yield f"  {side.label}: {limit} {verdict_text(verdict, expected, style)}  {style(place, 'place')}"
+        for line in side.judged:
+            yield f"  {side.label}: {line.text} {verdict_text(line, style)}  {style(line.place, 'place')}"
     for side in (first, second):
         for figure in side.analysis.figures:
             if figure.unsolved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from cplc.control_characters import printable
-from cplc.decision.results import Figure, OptimalStrategy, Sensitivity, Situation
+from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Situation
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
 from cplc.report.number_text import MOST, number_text, wrapped
@@ -93,21 +93,22 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
     for advice, aspects in same.items():
         best = f"  best for {' and '.join(aspects)}"
         if not advice.situations:
-            ability = "can" if advice.is_observation_based else "cannot"
-            yield f"{best} is what {ability} be told by what it sees; alike agents were counted, so it is not listed"
+            yield f"{best} is not listed, since alike agents were counted"
             continue
         yield f"{best}:"
-        situations_left = len(advice.situations)
-        for rule in rules_of(system, advice.situations):
-            situations_left -= rule.times
-            sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
-            steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in rule.steps)
-            what = steps or "something, but what is best depends on what it does not see"
-            yield from wrapped(f"{what} {sees}".rstrip(), "    ")
-        if situations_left:
-            yield f"    and more in {situations_left} other situations"
-        if not advice.is_observation_based:
-            yield "    what is best depends on what it does not see, so it may attain less than is guaranteed"
+        yield from strategy_lines(system, advice)
+
+
+def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
+    """Yield the rules of a strategy, and how many situations they leave out."""
+    situations_left = len(strategy.situations)
+    for rule in rules_of(system, strategy.situations):
+        situations_left -= rule.times
+        sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
+        steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
+        yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
+    if situations_left:
+        yield f"    and more in {situations_left} other situations"
 
 
 @dataclass(frozen=True, slots=True)

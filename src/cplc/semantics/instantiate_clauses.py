@@ -12,7 +12,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.language.decimals import decimal
 from cplc.language.lifecycle import RULES
-from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, SILENT, USUAL_CHECKS
 from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
@@ -33,6 +33,7 @@ from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_
 from cplc.semantics.visibility import VisibilityCheck, described
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import circle_from, cycles
+from cplc.syntax import ast
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
@@ -79,8 +80,9 @@ class ClauseInstantiator:
                     self._table.indirect_changes |= by_successor
         with self._table.problems.local():
             properties = tuple(self._properties())
-            agents = ParticipantInstantiator(self._table, {message.name: message for message in messages})
-            participants, thresholds = agents.valid_participants(), tuple(agents.thresholds())
+            by_name = {message.name: message for message in messages}
+            agents = ParticipantInstantiator(self._table, by_name, self._bounds)
+            participants, analyses = agents.valid_participants(), tuple(agents.analyses())
         node = template.signature.node
         return model.CheckedModel(
             name=node.name.text,
@@ -101,7 +103,7 @@ class ClauseInstantiator:
             switched_off=self._switched_off(),
             claims=claims,
             participants=participants,
-            thresholds=thresholds,
+            analyses=analyses,
             tick=tick_length(node),
             left_out=len(self._table.left_out),
         )
@@ -448,9 +450,10 @@ class _Draft:
 class ParticipantInstantiator:
     """Instantiates the agents of one `InstanceTable` and their thresholds."""
 
-    def __init__(self, table: InstanceTable, messages: Mapping[str, model.Message]) -> None:
+    def __init__(self, table: InstanceTable, messages: Mapping[str, model.Message], bounds: BoundInstantiator) -> None:
         self._table = table
         self._messages = messages
+        self._bounds = bounds
 
     def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return the participants without errors."""
@@ -463,21 +466,21 @@ class ParticipantInstantiator:
                 participants.append(participant)
         return tuple(participants)
 
-    def thresholds(self) -> Iterator[model.Threshold]:
-        """Yield the thresholds of the protocol itself, without those of its parts."""
+    def analyses(self) -> Iterator[model.AnalyzeLine]:
+        """Yield the `analyze` lines of the protocol itself, without those of its parts."""
         for pending in self._table.other_declarations:
             if not isinstance(pending.body, resolved.Analyze) or pending.protocol_instance.path:
                 continue
             name = Resolver(self._table, pending.protocol_instance, pending.values).instance(pending.body.agent)
             if name is None:
                 continue
-            for threshold in pending.body.node.thresholds:
-                aspect: model.Aspect = threshold.aspect.text  # type: ignore[assignment]
-                text = f"{aspect} {threshold.relation} {decimal(threshold.value.value)}"
-                expected = threshold.expect == "holds"
-                yield model.Threshold(
-                    name, aspect, threshold.relation, threshold.value.value, expected, text, span=threshold.aspect.span
-                )
+            assuming, bounds = self._bounds.assumed(pending.body.assuming, pending)
+            thresholds = tuple(map(_threshold, pending.body.node.thresholds))
+            text = ", ".join(threshold.text for threshold in thresholds)
+            expect_holds = pending.body.node.thresholds[-1].expect != "fails"
+            span = pending.body.node.thresholds[0].aspect.span
+            assumption = ", ".join(_text(one.span) for one in pending.body.assuming)
+            yield model.AnalyzeLine(name, thresholds, assuming, bounds, assumption, expect_holds, text, span=span)
 
     def _participant(self, pending: PendingInstance[resolved.Agent]) -> model.Participant:
         resolver = Resolver(self._table, pending.protocol_instance, pending.values)
@@ -547,14 +550,14 @@ class ParticipantInstantiator:
         if len(events) < len(item.events):
             return
         for event, written in zip(events, item.events, strict=True):
-            sender = self._messages[event.message].sender
+            sender = self._messages[event.message].sender if event.message else role.name
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
                 self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
         events_ = _BelievedEvents()
         for event in events:
             if events_.earlier(event, TRUE) is not None:
-                text = f"`{event.message}` is in this belief twice"
+                text = f"`{event.message or SILENT}` is in this belief twice"
                 self._table.problems.report(rules.DUPLICATE_NAME, item.span, text)
             events_.add(event, TRUE, item.span)
         low, high = _sum(event.low for event in events), _sum(event.high for event in events)
@@ -573,6 +576,10 @@ class ParticipantInstantiator:
         draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
 
     def _event(self, event: resolved.BeliefEvent, resolver: Resolver) -> Iterator[model.Event]:
+        chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
+        if event.message is None:
+            yield model.Event("", None, event.low, event.high, f"{SILENT} {chance}")
+            return
         name = resolver.instance(event.message)
         if name is None:
             return
@@ -588,7 +595,6 @@ class ParticipantInstantiator:
             if len(payload) < len(given):
                 return
         sent = f"({', '.join(shown(value).strip('`') for value in payload)})" if payload is not None else ""
-        chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
         yield model.Event(name, payload, event.low, event.high, f"{name}{sent} {chance}")
 
     def _decision(self, item: resolved.Decision, draft: _Draft, resolver: Resolver, seeing: Resolver) -> None:
@@ -606,7 +612,7 @@ class ParticipantInstantiator:
         earlier_events = _BelievedEvents()
         for belief in participant.beliefs:
             for event in belief.events:
-                if (earlier := earlier_events.earlier(event, belief.condition)) is not None:
+                if event.message and (earlier := earlier_events.earlier(event, belief.condition)) is not None:
                     text = f"Two beliefs about `{event.message}` can apply at the same time; either may be used then"
                     note = Note("the first one", earlier)
                     self._table.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
@@ -634,6 +640,12 @@ class _BelievedEvents:
 
 
 _ANY = "any"
+
+
+def _threshold(node: ast.Threshold) -> model.Threshold:
+    aspect: model.Aspect = node.aspect.text  # type: ignore[assignment]
+    text = f"{aspect} {node.relation} {decimal(node.value.value)}"
+    return model.Threshold(aspect, node.relation, node.value.value, text)
 
 
 def _sum(numbers: Iterable[Fraction]) -> Fraction:

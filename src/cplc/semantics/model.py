@@ -219,6 +219,7 @@ class Worth:
 @dataclass(frozen=True, slots=True)
 class Event:
     message: str
+    """Empty for silence: none of the messages of the belief is sent."""
     payload: tuple[Value, ...] | None
     """None for any payload."""
     low: Fraction
@@ -254,17 +255,31 @@ class Participant(Spanned):
     decisions: tuple[Decision, ...]
 
 
-Aspect = Literal["conformance", "achievement", "benefit"]
+Aspect = Literal["conformance", "achievement", "benefit", "value"]
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold(Spanned):
-    """One line of an `analyze`: a bound on the value of an aspect."""
+class Threshold:
+    """A lower bound on one figure of a participant."""
 
-    participant: str
     aspect: Aspect
     relation: Literal[">", ">="]
     value: Fraction
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeLine(Spanned):
+    """One `analyze`: thresholds that one plan of the participant must meet together."""
+
+    participant: str
+    thresholds: tuple[Threshold, ...]
+    assuming: tuple[str, ...]
+    """The roles and messages that keep going."""
+    bounds: tuple[Bound, ...]
+    """The bounds within which roles and messages act, by assumption."""
+    assumption: str
+    """The same as written after `assuming`."""
     expect_holds: bool
     text: str
 
@@ -292,7 +307,7 @@ class CheckedModel:
     """The usual checks that the file switches off."""
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
-    thresholds: tuple[Threshold, ...] = ()
+    analyses: tuple[AnalyzeLine, ...] = ()
     channel_delays: tuple[tuple[tuple[str, str], int], ...] = ()
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()

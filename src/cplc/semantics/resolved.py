@@ -583,7 +583,8 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class BeliefEvent:
-    message: Instance
+    message: Instance | None
+    """None for silence."""
     payload: tuple[Tree, ...] | None
     """None for whatever is sent with it."""
     low: Fraction
@@ -626,6 +627,7 @@ class Agent:
 class Analyze:
     node: ast.Analyze
     agent: Instance
+    assuming: tuple[Assumed, ...]
 
 
 Body = (

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final, get_args
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, did_you_mean, suggestion
+from cplc.diagnostics.core import Edit, Fix, Note, did_you_mean, suggestion
 from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
-from cplc.language.words import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
+from cplc.language.words import CHECKS, NO_USUAL_CHECKS, SILENT, USUAL_CHECKS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
@@ -28,6 +28,7 @@ class TemplateBuilder:
     def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
         self._problems = problems
         self._expression_checker = expression_checker
+        self._assumptions = AssumptionChecker(problems, expression_checker)
         self._property_names: dict[str, Span] = {}
         self._checks: dict[tuple[str, bool], Span] = {}
         """Each check that is named, and whether it is switched off there."""
@@ -398,37 +399,10 @@ class TemplateBuilder:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming = tuple(self._assumed(node.assuming, scope))
+        assuming = self._assumptions.assumed(node.assuming, scope)
         formula = self._expression_checker.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
             yield resolved.Property(node, assuming, formula)
-
-    def _assumed(self, nodes: Sequence[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
-        assumptions = tuple(self._resolved_assumptions(nodes, scope))
-        for before, one in pairwise(assumptions):
-            is_message = isinstance(before.subject, resolved.Instance | resolved.EveryInstance)
-            if before.within is None and one.within is not None and not is_message:
-                self._report_bound_of_last(before.span, one.span)
-        yield from assumptions
-
-    def _report_bound_of_last(self, first: Span, last: Span) -> None:
-        """Warn of `assuming A, B within 1`: bounds of messages are about those before them too, and this one is not."""
-        within = last.text[last.text.rindex("within") :]
-        both, swapped = f"{first.text} {within}, {last.text}", f"{last.text}, {first.text}"
-        self._problems.report(
-            rules.BOUND_OF_LAST,
-            Span(first.source, first.start, last.end),
-            f"`{within}` is about `{last.text.removesuffix(within).strip()}` alone, not about `{first.text}`",
-            suggestion(f"write `{both}` for both, or `{swapped}`", both, swapped),
-        )
-
-    def _resolved_assumptions(self, nodes: Sequence[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
-        for assumed in nodes:
-            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
-            if assumed.subject.span.text == "all":
-                yield resolved.Assumed(None, within, assumed.span)
-            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
-                yield resolved.Assumed(subject, within, assumed.span)
 
     def _check(self, node: ast.Check, scope: Scope) -> Iterator[resolved.Check]:
         for item in node.checks:
@@ -448,7 +422,43 @@ class TemplateBuilder:
                 message = f"`{name.text}` is both asked and switched off"
                 self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, Note("the other is here", other))
             self._checks.setdefault((name.text, item.is_off), name.span)
-        yield resolved.Check(node, tuple(self._assumed(node.assuming, scope)))
+        yield resolved.Check(node, self._assumptions.assumed(node.assuming, scope))
+
+
+class AssumptionChecker:
+    """Reads the roles and messages after `assuming`."""
+
+    def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
+        self._problems = problems
+        self._expression_checker = expression_checker
+
+    def assumed(self, nodes: Iterable[ast.Assumed], scope: Scope) -> tuple[resolved.Assumed, ...]:
+        """Return the roles and messages, without those that have errors."""
+        assumptions = tuple(self._resolved(nodes, scope))
+        for before, one in pairwise(assumptions):
+            is_message = isinstance(before.subject, resolved.Instance | resolved.EveryInstance)
+            if before.within is None and one.within is not None and not is_message:
+                self._report_bound_of_last(before.span, one.span)
+        return assumptions
+
+    def _report_bound_of_last(self, first: Span, last: Span) -> None:
+        """Warn of `assuming A, B within 1`: bounds of messages are about those before them too, and this one is not."""
+        within = last.text[last.text.rindex("within") :]
+        both, swapped = f"{first.text} {within}, {last.text}", f"{last.text}, {first.text}"
+        self._problems.report(
+            rules.BOUND_OF_LAST,
+            Span(first.source, first.start, last.end),
+            f"`{within}` is about `{last.text.removesuffix(within).strip()}` alone, not about `{first.text}`",
+            suggestion(f"write `{both}` for both, or `{swapped}`", both, swapped),
+        )
+
+    def _resolved(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
+        for assumed in nodes:
+            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            if assumed.subject.span.text == "all":
+                yield resolved.Assumed(None, within, assumed.span)
+            elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
+                yield resolved.Assumed(subject, within, assumed.span)
 
 
 ASPECTS: Final[tuple[Aspect, ...]] = get_args(Aspect)
@@ -460,6 +470,7 @@ class AgentChecker:
     def __init__(self, problems: DiagnosticSink, expression_checker: ExpressionChecker) -> None:
         self._problems = problems
         self._expression_checker = expression_checker
+        self._assumptions = AssumptionChecker(problems, expression_checker)
 
     def agent(self, symbol: resolved.AgentSymbol, scope: Scope) -> Iterator[resolved.Agent]:
         """Yield the agent, unless it has errors."""
@@ -514,13 +525,20 @@ class AgentChecker:
         )
 
     def _event(self, event: ast.Event, scope: Scope) -> Iterator[resolved.BeliefEvent]:
-        message = self._expression_checker.names.message(event.message, scope)
+        is_silent = event.message.span.text == SILENT and not scope.declares(SILENT)
+        message = None if is_silent else self._expression_checker.names.message(event.message, scope)
         low, high = event.low.value, (event.high or event.low).value
         for bound in (event.low, event.high or event.low):
             self._probability(bound)
         if low > high:
             text = f"The range {event.low.span.text}..{(event.high or event.low).span.text} contains no probability"
             self._problems.report(rules.EMPTY_RANGE, event.span, text)
+        if is_silent:
+            if event.payload:
+                self._problems.report(rules.WRONG_ARGUMENTS, event.message.span, "`silent` has no parameters")
+            else:
+                yield resolved.BeliefEvent(None, None, low, high, event.span)
+            return
         if message is None or not isinstance(message.symbol, resolved.MessageSymbol):
             return
         declared = message.symbol.parameters
@@ -543,8 +561,10 @@ class AgentChecker:
         """Yield the analysis of an agent, unless it has errors."""
         before = self._problems.errors
         agent = self._expression_checker.names.agent(node.agent, scope)
+        assuming = self._assumptions.assumed(node.assuming, scope)
         for threshold in node.thresholds:
-            self._probability(threshold.value)
+            if threshold.aspect.text != "value":
+                self._probability(threshold.value)
             if threshold.aspect.text not in ASPECTS:
                 notes = did_you_mean(threshold.aspect.text, ASPECTS)
                 message = f"`{threshold.aspect.text}` cannot be analyzed"
@@ -552,19 +572,34 @@ class AgentChecker:
                 self._problems.report(rules.UNKNOWN_NAME, threshold.aspect.span, message, *notes)
             elif agent is not None:
                 self._deciding(threshold, agent)
+        self._report_early_expectations(node)
         if agent is not None and self._problems.errors == before:
-            yield resolved.Analyze(node, agent)
+            yield resolved.Analyze(node, agent, assuming)
+
+    def _report_early_expectations(self, node: ast.Analyze) -> None:
+        """Report thresholds before the last one that have an `expect` of their own."""
+        for threshold, following in pairwise(node.thresholds):
+            if threshold.expect is not None:
+                message = "`expect` is about the whole line, whose thresholds one plan has to meet together"
+                between = Span(threshold.span.source, threshold.span.end, following.span.start)
+                head = node.span.text.partition(":")[0]
+                title = f"ask for what follows in a line of its own: `{head}: …`"
+                fix = Fix(title, (Edit(between, f"\n  {head}: "),))
+                span = Span(threshold.span.source, threshold.value.span.end, threshold.span.end)
+                self._problems.report(rules.EXPECT_OF_ONE_THRESHOLD, span, message, fixes=(fix,))
 
     def _deciding(self, threshold: ast.Threshold, agent: resolved.Instance) -> None:
         """Warn of a threshold that is always or never met."""
         assert isinstance(agent.symbol, resolved.AgentSymbol)
         body, name = tuple(_inside(agent.symbol.node.body)), agent.symbol.name
         limit = threshold.value.value
-        if threshold.relation == ">" and limit == 1:
-            why = "No probability is above 1"
-        elif threshold.relation == ">=" and limit == 0:
+        is_value = threshold.aspect.text == "value"
+        if threshold.relation == ">" and limit == 1 and not is_value:
+            self._problems.report(rules.VALUE_OUT_OF_RANGE, _upto(threshold), "No probability is above 1")
+            return
+        if threshold.relation == ">=" and limit == 0 and not is_value:
             why = "Every probability is at least 0"
-        elif threshold.aspect.text == "benefit" and not any(isinstance(item, ast.Values) for item in body):
+        elif threshold.aspect.text in ("benefit", "value") and not any(isinstance(item, ast.Values) for item in body):
             why = f"`{name}` declares no `value`, so it never gains"
         elif threshold.aspect.text == "achievement" and not any(isinstance(item, ast.Goal) for item in body):
             why = f"`{name}` has no goal, so it always achieves all"

@@ -122,7 +122,7 @@ def _names(job: Job) -> Iterator[Job]:
             if job.options.ask == "verify":
                 names = tuple(dict.fromkeys(one.question.name for one in reading.questions_with_thresholds()))
             else:
-                names = tuple(one.participant.name for one in participants(protocol_of(reading)))
+                names = tuple(dict.fromkeys(one.participant.name for one in participants(protocol_of(reading))))
         except JobError:
             yield job
             return

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.compilation import EngineName
     from cplc.compilation.participants import ParticipantQuery
-    from cplc.decision.results import Bounds, Figure, Verdict
+    from cplc.decision.results import Bounds, Figure, LineResult
+    from cplc.semantics.model import AnalyzeLine
 
 
 # --- Variants of beliefs: set one probability, and scale the others of the belief in proportion
@@ -262,7 +263,7 @@ def _analyze(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
     strangers = {name.partition(".")[0] for name, _ in job.beliefs} - {one.participant.name for one in queries}
     if strangers:
         raise JobError(f"`{min(strangers)}` is not analyzed, so its beliefs have no effect")
-    yield JobSubjects(tuple(one.participant.name for one in queries))
+    yield JobSubjects(tuple(one.label for one in queries))
     for one in queries:
         changed = replace(one, participant=believing(one.participant, job.beliefs))
         analysis = analyse_participant(changed, AnalysisOptions(exact=job.options.exact))
@@ -270,33 +271,27 @@ def _analyze(job: Job, compilation: CplCompilation) -> Iterator[JobOutput]:
         if analysis.gain is not None:
             gain = analysis.gain
             figures = _bounds(gain.guaranteed, gain.best)
-            rows.append(ResultRow(f"{one.participant.name}.gain", "", figures, gain.unknown))
-        yield one.participant.name, tuple(rows)
+            rows.append(ResultRow(f"{one.label}.gain", "", figures, gain.unknown))
+        rows += [_line_row(changed, line, result) for line, result in zip(one.lines, analysis.lines, strict=True)]
+        yield one.label, tuple(rows)
 
 
 def _figure_rows(query: ParticipantQuery, figure: Figure) -> ResultRow:
-    from cplc.compilation.participants import limit
-    from cplc.decision.results import judged
-
-    thresholds = [one for one in query.thresholds if one.aspect == figure.aspect]
-    name = f"{query.participant.name}.{figure.aspect}"
+    name = f"{query.label}.{figure.aspect}"
     if figure.unsolved:
         return ResultRow(name, "unknown", reason=figure.unsolved)
-    verdicts = [judged(figure.guaranteed, limit(one)) for one in thresholds]
-    meets = [
-        verdict == ("holds" if one.expect_holds else "fails") for verdict, one in zip(verdicts, thresholds, strict=True)
-    ]
-    open_ = "unknown" in verdicts
-    decided = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
-    expected = False if not all(decided) else None if open_ or not thresholds else True
-    reason = "the bounds do not decide the threshold" if open_ else ""
-    return ResultRow(name, _combined_verdict(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
+    return ResultRow(name, "", _bounds(figure.guaranteed, figure.best))
 
 
-def _combined_verdict(verdicts: Sequence[Verdict]) -> str:
-    """Return the combined verdict of several thresholds: the worst of them."""
-    worst = ("fails", "unknown", "holds")
-    return min(verdicts, key=worst.index, default="")
+def _line_row(query: ParticipantQuery, line: AnalyzeLine, result: LineResult) -> ResultRow:
+    """Return the row of an `analyze` line; a plan that meets it guarantees the lower bounds."""
+    from cplc.compilation.participants import line_question
+    from cplc.decision.results import VERDICT_OF_PLAN
+
+    name = line_question(line, query.participant).name
+    verdict = VERDICT_OF_PLAN[result.verdict]
+    expected = None if verdict == "unknown" else verdict == ("holds" if line.expect_holds else "fails")
+    return ResultRow(name, verdict, reason=result.reason, expected=expected)
 
 
 def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:

@@ -361,14 +361,16 @@ class Threshold(Spanned):
     aspect: Name
     relation: Literal[">", ">="]
     value: Decimal
-    expect: Literal["holds", "fails"] = "holds"
+    expect: Literal["holds", "fails"] | None = None
+    """None where it is not written; that of the last threshold is about the whole line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analyze(Spanned):
-    """``analyze Alice: conformance > 0.8, benefit > 0.5``."""
+    """``analyze Alice assuming Buyer: conformance > 0.8, value > 3``: thresholds that one plan has to meet together."""
 
     agent: Ref
+    assuming: tuple[Assumed, ...]
     thresholds: tuple[Threshold, ...]
 
 

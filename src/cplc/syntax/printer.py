@@ -236,12 +236,8 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), _message(tree)]
         case ast.Agent(name, roles, body, doc):
             return [*_doc(doc), *_agent_block(f"agent {name.text} plays {_references(roles)}", body)]
-        case ast.Analyze(agent, thresholds):
-            shown = ", ".join(
-                f"{item.aspect.text} {item.relation} {decimal(item.value.value)}{_expect(item.expect)}"
-                for item in thresholds
-            )
-            return [f"analyze {reference(agent)}: {shown}"]
+        case ast.Analyze(agent, assuming, thresholds):
+            return [f"analyze {reference(agent)}{_assuming(assuming)}: {', '.join(map(_threshold, thresholds))}"]
 
 
 def _agent_block(head: str, body: Iterable[ast.AgentItem]) -> list[str]:
@@ -299,6 +295,11 @@ def _property(tree: ast.Property) -> str:
 
 def _assuming(assumed: tuple[ast.Assumed, ...]) -> str:
     return f" assuming {', '.join(map(_assumed, assumed))}" if assumed else ""
+
+
+def _threshold(tree: ast.Threshold) -> str:
+    expect = "" if tree.expect is None else f" expect {tree.expect}"
+    return f"{tree.aspect.text} {tree.relation} {decimal(tree.value.value)}{expect}"
 
 
 def _assumed(tree: ast.Assumed) -> str:

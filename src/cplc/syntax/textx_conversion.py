@@ -128,7 +128,7 @@ class Conversion:
                 return self._agent(node, span)
             case "Analyze":
                 thresholds = tuple(self._threshold(threshold) for threshold in node.thresholds)
-                return ast.Analyze(self.reference(node.agent), thresholds, span=span)
+                return ast.Analyze(self.reference(node.agent), self._assumptions(node), thresholds, span=span)
             case "Goal" | "Values" | "Belief" | "Decision":
                 return self._agent_item(node, span)
             case other:
@@ -220,12 +220,16 @@ class Conversion:
         return ast.Argument(self.name(node.name), expression, span=self.span(node))
 
     def _property(self, node: Any, span: Span) -> ast.Property:
-        title, assuming = self._only("The title", node.titles), self._only("`assuming`", node.assumptions)
+        title = self._only("The title", node.titles)
         return ast.Property(
             self.name(node.name), self.string(title) if title else None,
-            self._readable(assuming.assumed, self._assumed) if assuming else (), self.expression(node.formula),
+            self._assumptions(node), self.expression(node.formula),
             self._expected(node), self._doc(span), span=span,
         )  # fmt: skip
+
+    def _assumptions(self, node: Any) -> tuple[ast.Assumed, ...]:
+        assuming = self._only("`assuming`", node.assumptions)
+        return self._readable(assuming.assumed, self._assumed) if assuming else ()
 
     def _assumed(self, node: Any) -> ast.Assumed:
         within = self.expression(node.bound.ticks) if node.bound else None
@@ -241,7 +245,7 @@ class Conversion:
 
     def _check(self, node: Any, span: Span) -> ast.Check:
         assuming = self._only("`assuming`", node.assumptions)
-        assumed = self._readable(assuming.assumed, self._assumed) if assuming else ()
+        assumed = self._assumptions(node)
         items = tuple(self._check_item(item, node.expectations, assuming) for item in node.checks)
         return ast.Check(items, assumed, span=span)
 
@@ -332,9 +336,12 @@ class Conversion:
         return ast.Event(self.reference(node.message), payload, self._decimal(node.low), high, span=self.span(node))
 
     def _threshold(self, node: Any) -> ast.Threshold:
+        value = self._decimal(node.value)
+        if node.sign == "-":
+            value = ast.Decimal(-value.value, span=value.span)
         return ast.Threshold(
-            self.name(node.aspect), ">=" if node.relation == ">=" else ">", self._decimal(node.value),
-            self._expected(node), span=self.span(node),
+            self.name(node.aspect), ">=" if node.relation == ">=" else ">", value,
+            self._expected(node) if node.expectations else None, span=self.span(node),
         )  # fmt: skip
 
     def _decimal(self, node: Any) -> ast.Decimal:

@@ -83,12 +83,13 @@ class Participant:
     """Its own sends without belief or decision may be taken whenever they are enabled."""
 
 
-Aspect = Literal["conformance", "achievement", "benefit"]
+Aspect = Literal["conformance", "achievement", "benefit", "value"]
+"""The probabilities to keep its commitments, to achieve its goals and to gain, and the expected total value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Bound on the minimum probability of the aspect over all open choices."""
+    """Lower bound on a guaranteed figure."""
 
     aspect: Aspect
     relation: Literal[">", ">="]

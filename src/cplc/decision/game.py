@@ -1,0 +1,530 @@
+"""Game of a participant against the world, with chance: who moves in each state, and where each move leads.
+
+The *participant* sends, waits or walks away. *Chance* draws the outcome of each belief when its condition becomes true.
+The *world* decides everything else: the order of events, sends without a belief, and when a drawn outcome comes. It may
+fall silent where nothing forces a step: receipts, ticks that change something, drawn outcomes and sends of assumed
+roles are forced. Section 7 of the semantics (`docs/analysis.md`) is the definition.
+
+A state is an integer: the packed state of the system, above it what was drawn for each belief, and the mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from cplc.logic.expressions import Expr, is_true, reads
+from cplc.records import dataclass
+from cplc.statespace.interleaved import InterleavedRelation
+from cplc.statespace.packing import MemoTable
+from cplc.system.model import System
+from cplc.system.participant import Belief, Participant
+
+if TYPE_CHECKING:
+    from cplc.decision.symmetric_agents import Family
+
+SEND_KINDS = ("send", "exchange")
+NO_STEP = (1 << 32) - 1
+"""The label of a transition that is no step of the system: a draw, waiting, or the end of a run."""
+CERTAIN = 0
+"""Index of probability one, for events without a belief."""
+
+Transition = tuple[int, int]
+"""A step and the state that it leads to."""
+Option = tuple["ActionKind", list[tuple[int, list[Transition]]]]
+"""An action: its kind, and events, each with the index of its probability and the transitions that may follow."""
+
+
+class ActionKind(IntEnum):
+    STEP = 0
+    """A forced step of the world: taken eventually if it is enabled again and again."""
+    SEND = 1
+    """A step that the world may postpone forever: a send of another role, or the end of the run."""
+    BELIEF = 2
+    CONTROLLED = 3
+
+
+class Mode(IntEnum):
+    """Stage of the moves in one state of the system."""
+
+    OPEN = 0
+    WAITED = 1
+    """The participant waits: the world moves next."""
+    STOPPED = 2
+    """The run has ended here."""
+
+
+class Attitude(IntEnum):
+    """The strategies that are considered."""
+
+    TAKES_PART = 0
+    """The participant never lets a run end where it can send."""
+    FREE = 1
+    """It may also walk away."""
+    STAYS_AWAY = 2
+    """It never sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventProbability:
+    """The probability interval of an event of a belief."""
+
+    belief: int
+    event: int
+    low: Fraction
+    high: Fraction
+
+
+def event_probabilities(participant: Participant) -> tuple[list[EventProbability], dict[tuple[int, int], int]]:
+    """Return the probability intervals of all beliefs, and the index of each by belief and event."""
+    chances = [EventProbability(-1, 0, Fraction(1), Fraction(1))]
+    numbers: dict[tuple[int, int], int] = {}
+    for index, belief in enumerate(participant.beliefs):
+        for position, event in enumerate(belief.events):
+            numbers[index, position] = len(chances)
+            chances.append(EventProbability(index, position, event.low, event.high))
+    return chances, numbers
+
+
+_IDLE, _LOST, _OVER, _FIRST_OUTCOME = 0, 1, 2, 3
+"""Codes of a draw: nothing yet, an outcome that was dropped, one that has come, pending outcomes from 3 on.
+
+Until its period ends, the messages of a belief whose outcome has come are not sent again.
+"""
+_DROPPED = _LOST - _FIRST_OUTCOME
+
+
+class _BeliefTable:
+    """One belief over packed states."""
+
+    def __init__(self, index: int, belief: Belief, condition: Callable[[int], bool], shift: int) -> None:
+        self.index = index
+        self.shift = shift
+        self.condition = condition
+        self.always = is_true(belief.condition)
+        self.outcomes = [at for at, event in enumerate(belief.events) if event.high > 0]
+        """The events that may be drawn."""
+        self.steps = [frozenset(event.steps) for event in belief.events]
+        self.silent = [not event.steps for event in belief.events]
+        self.event_of = {step: at for at, event in enumerate(belief.events) for step in event.steps}
+        self.bits = (len(belief.events) + _FIRST_OUTCOME - 1).bit_length()
+        self.mask = (1 << self.bits) - 1
+
+    def drawn(self, state: int) -> int:
+        return state >> self.shift & self.mask
+
+    def with_drawn(self, state: int, code: int) -> int:
+        return state & ~(self.mask << self.shift) | code << self.shift
+
+
+@dataclass
+class GameDiagnostics:
+    """Findings about the beliefs in the states that were expanded, each with the first such state."""
+
+    partial: dict[int, tuple[int, int]]
+    """Beliefs whose condition holds while only some of their outcomes can come: number of states and the first."""
+    overlapping: dict[tuple[int, int], int]
+    """Pairs of beliefs about one agent that count in the same state."""
+    applied: set[int]
+    """The beliefs that were drawn in some state."""
+    stuck: int | None = None
+    """A terminal state in which the participant's own decisions forbid all of its enabled sends."""
+
+
+class Game:
+    """The moves in each state; nothing is stored but memoised tables."""
+
+    def __init__(
+        self,
+        system: System,
+        participant: Participant,
+        attitude: Attitude = Attitude.TAKES_PART,
+        assumed: frozenset[str] = frozenset(),
+        families: Sequence[Family] = (),
+    ) -> None:
+        self.system = system
+        self.participant = participant
+        self.attitude = attitude
+        self.relation = InterleavedRelation(system)
+        self.packing = packing = self.relation.packing
+        self.width = packing.width
+        self.system_mask = (1 << self.width) - 1
+        mine = frozenset(participant.agents)
+        visible = [name for agent in system.agents if agent.name in mine for name in agent.local]
+        self.view_mask = packing.mask(visible)
+        self.is_send = [step.kind in SEND_KINDS for step in system.steps]
+        self.is_own = [step.kind in SEND_KINDS and step.actor in mine for step in system.steps]
+        self.is_forced = [
+            step.kind not in SEND_KINDS or not assumed.isdisjoint((step.actor, step.event)) for step in system.steps
+        ]
+        self.is_restart = [step.kind == "restart" for step in system.steps]
+        self.chances, self._chance = event_probabilities(participant)
+        shift = self.width
+        self.beliefs: list[_BeliefTable] = []
+        order = [index for family in families for members in family.beliefs for index in members]
+        tables: dict[int, _BeliefTable] = {}
+        for index in dict.fromkeys((*order, *range(len(participant.beliefs)))):
+            belief = participant.beliefs[index]
+            table = _BeliefTable(index, belief, self._tabulated([belief.condition]), shift)
+            tables[index] = table
+            shift += table.bits
+        self.beliefs = [tables[index] for index in range(len(participant.beliefs))]
+        self._by_step: dict[int, list[_BeliefTable]] = {}
+        for table in self.beliefs:
+            messages = {system.steps[step].event for step in table.event_of}
+            for number, one in enumerate(system.steps):
+                if one.kind in SEND_KINDS and (number in table.event_of or (one.event and one.event in messages)):
+                    self._by_step.setdefault(number, []).append(table)
+        self.mode_shift = shift
+        self._open_mask = (1 << shift) - 1
+        self._allowed: dict[int, Callable[[int], bool]] = {}
+        for step in {step for decision in participant.decisions for step in decision.steps}:
+            conditions = [one.condition for one in participant.decisions if step in one.steps]
+            self._allowed[step] = self._tabulated(conditions)
+        self._enabled: dict[int, list[Transition]] = {}
+        self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
+            [{} for _ in table.steps] for table in self.beliefs
+        ]
+        self._blocked: dict[tuple[int, int], frozenset[int]] = {}
+        self._own_receipts = frozenset(
+            at for at, step in enumerate(system.steps) if step.kind == "receive" and step.actor in mine
+        )
+        self.diagnostics = GameDiagnostics({}, {}, set())
+        self._canonical = _canonical_form(self, families) if families else None
+        self._families = families
+        self._members = [[packing.mask(member) & self.view_mask for member in family.members] for family in families]
+        """The bits of each member that the participant sees."""
+        self._places = {
+            step: (number, member, place)
+            for number, family in enumerate(families)
+            for member, steps in enumerate(family.steps)
+            for place, step in enumerate(steps)
+        }
+
+    def _tabulated(self, conditions: Sequence[Expr]) -> Callable[[int], bool]:
+        """Return the conjunction as a memoised function of the packed state."""
+        mask = self.packing.mask({name for condition in conditions for name in reads(condition)})
+        tests = [self.packing.condition(condition) for condition in conditions]
+        table = MemoTable(lambda pattern: all(test(pattern) for test in tests))
+        return lambda state: table[state & mask]
+
+    # --- states
+
+    def packed(self, state: int) -> int:
+        """Return the packed state of the system."""
+        return state & self.system_mask
+
+    def view(self, state: int) -> Hashable:
+        """Return the local state of the participant, up to the exchange of symmetric agents."""
+        if not self._members:
+            return state & self.view_mask
+        shared = self.view_mask
+        blocks = []
+        for members in self._members:
+            for mask in members:
+                shared &= ~mask
+            blocks.append(tuple(sorted(_bits(state, mask) for mask in members)))
+        return state & shared, tuple(blocks)
+
+    def copies_of_belief(self, belief: int) -> tuple[int, ...]:
+        """Return the corresponding belief of each symmetric agent."""
+        for family in self._families:
+            for beliefs in family.beliefs:
+                if belief in beliefs:
+                    place = beliefs.index(belief)
+                    return tuple(each[place] for each in family.beliefs)
+        return (belief,)
+
+    def choice(self, state: int, step: int) -> Hashable:
+        """Return a step of the participant as it chooses it: of a symmetric agent it only knows what it sees."""
+        if step not in self._places:
+            return step
+        family, member, place = self._places[step]
+        return family, place, _bits(state, self._members[family][member])
+
+    def initial(self, limit: int) -> list[int]:
+        states = [self._settled(state) for state in self.relation.initial_states(limit)]
+        return list(dict.fromkeys(states))
+
+    def _with_mode(self, state: int, mode: Mode) -> int:
+        return state & self._open_mask | mode << self.mode_shift
+
+    def enabled(self, packed: int) -> list[Transition]:
+        """Return the steps of the system in a state, without ticks that change nothing."""
+        steps = self._enabled.get(packed)
+        if steps is None:
+            kind = self.system.steps
+            steps = [
+                (step, target)
+                for step, target in self.relation.transitions(packed)
+                if target != packed or kind[step].kind != "tick"
+            ]
+            self._enabled[packed] = steps
+        return steps
+
+    def _settled(self, state: int) -> int:
+        """Return the state with the draws of all periods that have ended taken back."""
+        packed = state & self.system_mask
+        for table in self.beliefs:
+            code = table.drawn(state)
+            if code == _IDLE:
+                continue
+            if not table.condition(packed) or (table.always and not self._any_can_come(table, packed)):
+                state = table.with_drawn(state, _IDLE)
+            elif code >= _FIRST_OUTCOME:
+                outcome = code - _FIRST_OUTCOME
+                if not table.silent[outcome] and not self._can_come(table, outcome, packed, self._blocks(state, table)):
+                    state = table.with_drawn(state, _LOST)
+        return state if self._canonical is None else self._canonical(state)
+
+    def _any_can_come(self, table: _BeliefTable, packed: int) -> bool:
+        return any(self._can_come(table, at, packed) for at in table.outcomes if not table.silent[at])
+
+    def _after(self, state: int, step: int, target: int) -> int:
+        """Return the state after a step that leads to this packed state of the system."""
+        state = state & self._open_mask & ~self.system_mask | target
+        for table in self._by_step.get(step, ()):
+            outcome = table.event_of.get(step)
+            if outcome is not None and table.drawn(state) == outcome + _FIRST_OUTCOME:
+                state = table.with_drawn(state, _OVER)
+        return self._settled(state)
+
+    # --- outcomes of beliefs
+
+    def _blocks(self, state: int, table: _BeliefTable) -> frozenset[int]:
+        """Return the steps that the draws of other beliefs rule out."""
+        key = state & ~self.system_mask, table.index
+        blocked = self._blocked.get(key)
+        if blocked is None:
+            steps: set[int] = set()
+            for other in self.beliefs:
+                code = other.drawn(state)
+                if other is not table and code not in (_IDLE, _LOST):
+                    steps.update(step for step, at in other.event_of.items() if at != code - _FIRST_OUTCOME)
+            blocked = self._blocked[key] = frozenset(steps)
+        return blocked
+
+    def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
+        """Return whether unseen steps other than these lead to an outcome of the belief.
+
+        The receipt of what is in flight already, which will come, is no hindrance while the belief holds.
+        """
+        if not self._own_receipts:
+            return self._leads_unseen(table, outcome, packed, blocked)
+        return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
+
+    def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
+        """Return this state, and those after receipts of the participant in which the belief holds."""
+        states = [packed]
+        for state in states:
+            for step, target in self.enabled(state):
+                if step in self._own_receipts and target not in states and table.condition(target):
+                    states.append(target)
+        return states
+
+    def _leads_unseen(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
+        memo = self._leads[table.index][outcome].setdefault(blocked, {})
+        cached = memo.get(packed)
+        if cached is not None:
+            return cached
+        outcome_steps = table.steps[outcome]
+        visited = {packed}
+        new = [packed]
+        while new:
+            state = new.pop()
+            steps = self.enabled(state)
+            if any(self.is_restart[step] for step, _ in steps):
+                continue
+            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
+                memo[packed] = True
+                return True
+            for step, target in steps:
+                unseen = not (target ^ packed) & self.view_mask and step not in blocked
+                if unseen and target not in visited and not self.is_own[step] and step not in table.event_of:
+                    visited.add(target)
+                    new.append(target)
+        memo.update(dict.fromkeys(visited, False))
+        return False
+
+    def _draw(self, state: int) -> Option | None:
+        """Return the draw of the first belief that is due in this state.
+
+        Beliefs are drawn in causal order: one whose outcomes need messages of another waits for that one.
+        """
+        packed = state & self.system_mask
+        due: list[_BeliefTable] = []
+        waiting = [table for table in self.beliefs if table.drawn(state) == _IDLE and table.condition(packed)]
+        for table in waiting:
+            events = [at for at in table.outcomes if not table.silent[at]]
+            can_come = [
+                self._can_come(table, at, packed, self._blocks(state, table)) and self._leaves_others(table, at, state)
+                for at in events
+            ]
+            if all(can_come) and (events or not table.always):
+                due.append(table)
+            elif any(can_come):
+                times, where = self.diagnostics.partial.get(table.index, (0, state))
+                self.diagnostics.partial[table.index] = times + 1, where
+        if not due:
+            return None
+        self._record(state, due)
+        table = (
+            due[0]
+            if len(waiting) == 1
+            else next((one for one in due if self._waits_for_no(one, waiting, state)), due[0])
+        )
+        outcomes: list[tuple[int, list[Transition]]] = []
+        for at in table.outcomes:
+            drawn = table.with_drawn(state, at + _FIRST_OUTCOME)
+            target = drawn if self._canonical is None else self._canonical(drawn)
+            outcomes.append((self._chance[table.index, at], self._forced_on(target)))
+        return ActionKind.BELIEF, outcomes
+
+    def _leaves_others(self, table: _BeliefTable, outcome: int, state: int) -> bool:
+        """Return whether all outcomes that are drawn already can still come beside this one."""
+        drawn = table.with_drawn(state, outcome + _FIRST_OUTCOME)
+        packed = state & self.system_mask
+        return all(
+            self._can_come(other, code - _FIRST_OUTCOME, packed, self._blocks(drawn, other))
+            for other in self.beliefs
+            if (code := other.drawn(state)) >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+        )
+
+    def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
+        """Return whether the outcomes can come without messages of the other beliefs."""
+        rest = frozenset(step for other in waiting if other is not table for step in other.event_of)
+        blocked = self._blocks(state, table) | (rest - table.event_of.keys())
+        events = [at for at in table.outcomes if not table.silent[at]]
+        return all(self._can_come(table, at, state & self.system_mask, blocked) for at in events)
+
+    def _record(self, state: int, due: Sequence[_BeliefTable]) -> None:
+        self.diagnostics.applied.update(table.index for table in due)
+        agents = self.participant.beliefs
+        for at, one in enumerate(due):
+            for other in due[at + 1 :]:
+                if agents[one.index].agent == agents[other.index].agent:
+                    self.diagnostics.overlapping.setdefault((one.index, other.index), state)
+
+    def _forced_on(self, state: int) -> list[Transition]:
+        """Return the transitions after a draw: where only forced steps are possible, one of them is taken at once."""
+        options = self.options(state)
+        if options and all(kind == ActionKind.STEP for kind, _ in options):
+            return [transition for _, events in options for _, transitions in events for transition in transitions]
+        return [(NO_STEP, state)]
+
+    # --- moves
+
+    def options(self, state: int) -> list[Option]:
+        """Return the actions in a state; none where the run has ended."""
+        mode = state >> self.mode_shift
+        packed = state & self.system_mask
+        steps = self.enabled(packed)
+        if mode == Mode.STOPPED or any(self.is_restart[step] for step, _ in steps):
+            return []
+        if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
+            return [draw]
+        drawn = [(table, code - _FIRST_OUTCOME) for table in self.beliefs if (code := table.drawn(state)) != _IDLE]
+        awaited = [(table, outcome) for table, outcome in drawn if outcome >= 0 and not table.silent[outcome]]
+        moves: list[tuple[int, int, bool]] = []
+        refused: list[tuple[int, int, bool]] = []
+        own: list[Transition] = []
+        is_forbidden = False
+        for step, target in steps:
+            forced = self.is_forced[step]
+            blocked = is_outcome = False
+            if drawn and step in self._by_step:
+                covering = self._by_step[step]
+                for table, outcome in drawn:
+                    if table in covering and outcome != _DROPPED:
+                        is_outcome |= table.event_of.get(step) == outcome
+                        blocked |= table.event_of.get(step) != outcome
+            if self.is_own[step] and not is_outcome:
+                if blocked:
+                    continue
+                allowed = self._allowed.get(step)
+                if allowed is None or allowed(packed):
+                    own.append((step, target))
+                else:
+                    is_forbidden = True
+                continue
+            move = step, target, forced or is_outcome
+            if blocked or not all(
+                step in table.steps[outcome] or self._can_come(table, outcome, target, self._blocks(state, table))
+                for table, outcome in awaited
+            ):
+                refused.append(move)
+            else:
+                moves.append(move)
+        if not moves and refused and awaited:
+            moves = [(step, target, True) for step, target, _ in refused]
+        if self.attitude == Attitude.STAYS_AWAY:
+            own = []
+        may_stop = not awaited and not any(forced for _, _, forced in moves)
+        return self._actions(state, moves, own, may_stop, is_forbidden)
+
+    def _actions(
+        self,
+        state: int,
+        moves: Sequence[tuple[int, int, bool]],
+        own: Sequence[Transition],
+        may_stop: bool,
+        is_forbidden: bool,
+    ) -> list[Option]:
+        mode = state >> self.mode_shift
+        options: list[Option] = [
+            (ActionKind.STEP if forced else ActionKind.SEND, [(CERTAIN, [(step, self._after(state, step, target))])])
+            for step, target, forced in moves
+        ]
+        if not own or mode == Mode.WAITED:
+            if moves and may_stop and (not own or self.attitude == Attitude.FREE):
+                stopped = self._with_mode(state, Mode.STOPPED)
+                options.append((ActionKind.SEND, [(CERTAIN, [(NO_STEP, stopped)])]))
+            if not options and is_forbidden and self.diagnostics.stuck is None:
+                self.diagnostics.stuck = state
+            return options
+        choices = [(CERTAIN, [(step, self._after(state, step, target))]) for step, target in own]
+        if not may_stop or self.attitude == Attitude.FREE:
+            waited = self._with_mode(state, Mode.WAITED if moves else Mode.STOPPED)
+            choices.append((CERTAIN, [(NO_STEP, waited)]))
+        options.append((ActionKind.CONTROLLED, choices))
+        return options
+
+
+def _bits(state: int, mask: int) -> int:
+    """Return the bits of a mask, moved to the lowest place."""
+    return (state & mask) >> (mask & -mask).bit_length() - 1 if mask else 0
+
+
+def _canonical_form(game: Game, families: Sequence[Family]) -> Callable[[int], int]:
+    """Return a function to the representative of a state up to the exchange of symmetric agents.
+
+    The variables of each member are contiguous in the packed state, and so are the draws of its beliefs.
+    """
+    layouts = []
+    for family in families:
+        fields = []
+        for member, beliefs in zip(family.members, family.beliefs, strict=True):
+            mask = game.packing.mask(member)
+            low = (mask & -mask).bit_length() - 1
+            assert mask >> low == (1 << mask.bit_count()) - 1
+            bits = sum(game.beliefs[index].bits for index in beliefs)
+            fields.append((low, game.beliefs[beliefs[0]].shift if beliefs else 0, mask.bit_count(), bits))
+        clear = 0
+        for low, shift, width, bits in fields:
+            clear |= ((1 << width) - 1) << low | ((1 << bits) - 1) << shift
+        layouts.append((fields, ~clear))
+
+    def canonical(state: int) -> int:
+        for fields, keep in layouts:
+            blocks = sorted(
+                (state >> low & (1 << width) - 1) << bits | state >> shift & (1 << bits) - 1
+                for low, shift, width, bits in fields
+            )
+            state &= keep
+            for block, (low, shift, _, bits) in zip(blocks, fields, strict=True):
+                state |= block >> bits << low | (block & (1 << bits) - 1) << shift
+        return state
+
+    return canonical
