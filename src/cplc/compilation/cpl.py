@@ -487,6 +487,7 @@ class CplCompilation(Compilation):
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
+            instances=_instances(resolved.instances, formula),
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
