@@ -160,10 +160,10 @@ def test_state_may_be_given_as_values_of_variables() -> None:
     assert cplc.decide(protocol, "Bob", state).send == "order[1]"
 
 
-def test_page_about_a_contract_tells_the_truth() -> None:
+def test_page_about_a_deal_tells_the_truth() -> None:
     page = (_EXAMPLES.parent / "docs" / "how-to" / "participant.md").read_text()
-    text = page.partition("```cpl file=contract.cpl\n")[2].partition("```")[0]
+    text = page.partition("```cpl file=deal.cpl\n")[2].partition("```")[0]
     contract = cplc.compile(text.replace("analyze Tara:", "analyze Tara assuming Client:"))
-    assert 'cplc.decide(contract, "Tara", ["propose"])' in page
+    assert 'cplc.decide(protocol, "Tara", ["propose"])' in page
     assert cplc.decide(contract, "Tara", ["propose"]).send == "accept"
     assert cplc.decide(contract, "Tara", ["propose", "accept", "hire", "refuse"]).send is None
