@@ -5,8 +5,9 @@ with properties and models in ISPL with formulas, evaluates them with every engi
 The oracles are ``model_checker.py`` (systems) and ``synchronous_model_checker.py`` (models) in
 ``tests/support/oracles``, and the interpreter in ``tests/reference`` (protocols). ``--only games`` compares the
 strategic abilities of groups, mostly with uniform strategies, and ``strategy_validation.py`` plays each strategy that
-an engine returns. Hypothesis minimises a disagreement, which is printed as Python or as a file to verify; the run
-continues with other examples.
+an engine returns; ``--only decisions`` compares what participants with beliefs can guarantee with all their plans.
+Hypothesis minimises a disagreement, which is printed as Python or as a file to verify; the run continues with other
+examples.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from tests.reference.decisions import Game, NotAGame, TooManyPlans
 from tests.reference.logic import begins
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
+from tests.support.decision_verdicts import DecisionDisagreement, lines_for
+from tests.support.decision_verdicts import compare as compare_decisions
 from tests.support.every_engine import ENGINES
+from tests.support.generators.decision_games import NAME, decision_games
 from tests.support.generators.imperfect_information import guessing_games, guessing_goals
 from tests.support.generators.ispl_commitments import commitment_model
 from tests.support.generators.ispl_models import Features, model
@@ -66,6 +71,8 @@ ROUNDS = 300
 GAME_STATES = 150
 """And a protocol or model whose games are compared."""
 ROUND_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "(p0 U p1)", "(!p1 U p2)", "X <h> F p1", "F <k> X p0")
+PLAN_POSITIONS, PLANS = 1000, 300
+"""And positions and plans of a participant."""
 FORMULAS = 4
 """Number of formulas for each protocol."""
 MODALITIES = re.compile(r"\b[A-Z][A-Za-z]*(?=\()|<<")
@@ -440,6 +447,28 @@ def timed_compared(figures: Figures, engines: Sequence[EngineName], count: int) 
     return compare
 
 
+def decisions_compared(figures: Figures) -> Callable[[st.DataObject], None]:
+    """Compare what a participant can guarantee with the judge, which tries all plans of a small game."""
+
+    def compare(data: st.DataObject) -> None:
+        draft = data.draw(decision_games())
+        picks = data.draw(st.lists(st.integers(0, 1023), min_size=1, max_size=3))
+        counts: Counter[str] = Counter()
+        compilation = CplCompilation(Source("game.cpl", draft.text()))
+        if not compilation.ok:
+            return
+        try:
+            with figures.timed("decisions"), suppress(TooManyPlans, NotAGame):
+                game = Game(compilation.model, NAME, limit=PLAN_POSITIONS, plans=PLANS)
+                compare_decisions(draft, lines_for(game, picks), counts)
+        except DecisionDisagreement as apart:
+            raise Disagreement(str(apart)) from None
+        figures.pairs += counts.pop("games", 0)
+        figures.verdicts.update(counts)
+
+    return compare
+
+
 def protocols_compared(
     figures: Figures, engines: Sequence[EngineName], count: int, commitments: bool
 ) -> Callable[[st.DataObject], None]:
@@ -465,7 +494,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=2000, help="pairs of a system and a formula, or a property")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", nargs="*", default=list(USUAL), choices=[*ENGINES, "onthefly"])
-    parser.add_argument("--only", choices=["systems", "protocols", "models", "games", "time"])
+    parser.add_argument("--only", choices=["systems", "protocols", "models", "games", "time", "decisions"])
     parser.add_argument("--formulas", type=int, default=FORMULAS, help="properties of each protocol")
     parser.add_argument("--commitments", action="store_true", help="properties about commitments only: C, Fu, SC, ...")
     options = parser.parse_args(arguments)
@@ -483,6 +512,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         batches.append((timed_compared(figures, named, options.formulas), BATCH // 10))
     if options.only in (None, "models"):
         batches.append((models_compared(figures, options.engines, named), BATCH // 10))
+    if options.only == "decisions":
+        batches.append((decisions_compared(figures), BATCH))
     if options.only == "games":
         batches.append((games_compared(figures, options.engines), BATCH))
         batches.append((protocol_games_compared(figures, options.engines), BATCH))

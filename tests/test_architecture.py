@@ -94,6 +94,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "lowering",
         "simulation",
         "logs",
+        "decision",
         "compilation",
     },
     "mining": {"system", "decision", "logs", "report", "monitoring"},
@@ -158,7 +159,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "server",
         "__init__",
     },
-    "api": {"source", "checking", "compilation"},
+    "api": {"source", "checking", "compilation", "decision", "system"},
     "__init__": {"api", "monitoring"},
     "__main__": {"cli"},
 }

@@ -56,7 +56,7 @@ FIRST_PAGE = {
     "counterexample": "how-to/evidence.html",
     "ctl": "semantics.html",
     "cutoff": "verification.html",
-    "deadlock": "verification.html",
+    "deadlock": "checks/deadlock_free.html",
     "dialogue game": "how-to/dialogue.html",
     "distributed": "sweeping.html",
     "epistemic": "semantics.html",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cplc.api import compile as compile
+    from cplc.api import decide as decide
     from cplc.api import verify as verify
     from cplc.monitoring.monitor import Monitor as Monitor
 
-__all__ = ["Monitor", "__version__", "compile", "verify"]
+__all__ = ["Monitor", "__version__", "compile", "decide", "verify"]
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # a type checker that saw this would accept every name
@@ -24,7 +25,7 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept every name
                 from cplc.monitoring.monitor import Monitor
 
                 return Monitor
-            case "compile" | "verify":
+            case "compile" | "decide" | "verify":
                 from cplc import api
 
                 return getattr(api, name)

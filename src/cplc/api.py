@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.compilation import Compilation, CplCompilation, EngineName
+    from cplc.decision.next_send import Advice
+    from cplc.system.model import State
 
-__all__ = ["compile", "verify"]
+__all__ = ["compile", "decide", "verify"]
 
 _NONE: Mapping[str, str] = {}
 
@@ -36,3 +38,13 @@ def verify(
 ) -> tuple[Result, ...]:
     """Return the verdict of each named property, or of all that the file asks for."""
     return tuple(compilation.verify(compilation.questions(names), engine))
+
+
+def decide(protocol: CplCompilation, agent: str, state: Sequence[str] | State = ()) -> Advice:
+    """Return the options of an agent in the middle of a run with what each is worth, the best one first.
+
+    The state is the sequence of events that the agent has seen, such as ``offer[1]`` or ``bid(3)``, or a value of each
+    variable of the system.
+    """
+    adviser = protocol.adviser(agent)
+    return adviser.advice_in([state]) if isinstance(state, dict) else adviser.advice_after(tuple(state))

@@ -278,7 +278,8 @@ def test_cached_reports_are_those_of_new_runs(tmp_path: Path, output: Output, mo
     monkeypatch.setenv("CPLC_CACHE", "on")
 
     def verified(form: str) -> tuple[int, str, str]:
-        return output("verify", "p/a.cpl", "p/c.cpl", "--detail", "everything", "--format", form, "--workers", "1")
+        files = ("p/a.cpl", "p/c.cpl")
+        return output("verify", *files, "--detail", "everything", "--format", form, "--workers", "1")
 
     for form in ("text", "json", "junit", "sarif", "html"):
         first = verified(form)
@@ -311,6 +312,28 @@ def _unmarked(text: str) -> list[str]:
 def _unexpected(tasks: Any, *_: object, **__: object) -> Any:
     assert list(tasks) == []
     yield from ()
+
+
+def test_message_about_a_file_without_results_is_repeated(
+    tmp_path: Path, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"), b="cpl 2\ndefine same(x) = x\n")
+    monkeypatch.setenv("CPLC_CACHE", "on")
+    first, second = (output("verify", ".", "--workers", "1") for _ in range(2))
+    assert first == second
+    assert "b.cpl: declares macros only" in second[2]
+
+
+def test_links_of_a_cached_report_are_those_of_this_revision(
+    tmp_path: Path, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"))
+    monkeypatch.setenv("CPLC_CACHE", "on")
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://git.example")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "me/shop")
+    for revision in ("abc", "def"):
+        monkeypatch.setenv("GITHUB_SHA", revision)
+        assert f"me/shop/blob/{revision}/a.cpl" in output("verify", ".", "--format", "sarif", "--workers", "1")[1]
 
 
 def test_report_under_another_key_is_not_believed(

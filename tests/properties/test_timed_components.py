@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, event, given
@@ -21,12 +22,14 @@ from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.realizability import Realizability
 from cplc.checking.replay import run_problems
 from cplc.compilation import CplCompilation, EngineName
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.reductions.component_slicing import RunLifting
 from cplc.reductions.timed_components import TimedComponents
 from cplc.system.interpreter import Interpreter
-from cplc.system.model import System, Variable
+from cplc.system.model import Agent, Justice, Step, System, Variable
 
 ENGINES: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly", "reduced")
 
@@ -63,7 +66,7 @@ def _questions(draw: st.DrawFn, only_paths: bool = False) -> tuple[TimedComponen
     return TimedComponents(whole), formula, draw(roles(one))
 
 
-@examples(100)
+@examples(150)
 @given(_questions())
 def test_slice_along_ticks_preserves_value_at_every_state(
     question: tuple[TimedComponents, Formula, frozenset[str]],
@@ -78,7 +81,7 @@ def test_slice_along_ticks_preserves_value_at_every_state(
             assume(False)
 
 
-@examples(60)
+@examples(200)
 @given(_questions(only_paths=True))
 def test_slice_along_ticks_preserves_runs(question: tuple[TimedComponents, Formula, frozenset[str]]) -> None:
     timed, formula, assuming = question
@@ -172,6 +175,36 @@ def test_question_about_one_customer_is_decided_on_its_component() -> None:
     assert Counter(_divided(_shops(3))) == {
         "kept": 3, "early": 1, "both": 1, "apart": 1, "later": 1, "known": 1, "order": 1
     }  # fmt: skip
+
+
+def test_next_step_is_looked_at_in_the_product() -> None:
+    """A tick that is the next step of a component waits for others in the whole system."""
+    part, whole = _waiting()
+    ticks = f.Taken(frozenset({"tick"}), "does(tick)")
+    done = f.Atom(e.Read("done"), "done")
+    for path, divided in (
+        (f.Next(done), False),
+        (ticks, False),
+        (f.Finally(done), True),
+        (f.Finally(ticks), True),
+        (f.Until(f.Not(done), done, f.Bound(1, ticks=ticks)), True),
+    ):
+        formula = f.OnPaths("E", path)
+        assert TimedComponents(whole).divides(formula) == divided
+        values = {ExplicitEngine(part).is_valid(formula), ExplicitEngine(whole).is_valid(formula)}
+        assert values == ({True} if divided else {True, False})
+
+
+def _waiting() -> tuple[System, System]:
+    """Return a component that the tick finishes, and its product with one that has to start before the tick."""
+    done, started = (Variable(name, (False, True), (False,), "own", "Env", name) for name in ("done", "started"))
+    tick = Step("tick", "tick", "Env", "", (), e.TRUE, (("done", e.TRUE),))
+    start = Step("start", "send", "A", "start", (), e.Not(e.Read("started")), (("started", e.TRUE),))
+    part = System(
+        "Waiting", (), (done,), (Agent("A", "A", ()),), (), (), (), (tick,), (Justice("tick", (0,), None, e.TRUE),), ()
+    )
+    both = (replace(tick, guard=e.Read("started")), start)
+    return part, replace(part, variables=(done, started), steps=both)
 
 
 @pytest.mark.parametrize(("deadline", "bound", "delay"), [(2, 0, 0), (2, 1, 0), (4, 1, 0), (3, 0, 1)])

@@ -12,7 +12,8 @@ or insists on one send. All plans of a small acyclic game are enumerated.
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
   belief is drawn after it. From then on the world takes no step after which
   no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false.
-* **Taking part.** A plan takes part if it insists on a send on some run that it allows; if it never can, all plans do.
+* **Taking part.** Figures alone are of plans that act at every chance: they let no run end where they could send.
+  Plans for several thresholds may also walk away.
 
 With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
 enumeration: sets of vectors are united at own choices, and their componentwise minimum is taken at the world's.
@@ -91,7 +92,6 @@ class Plan:
     sends: Mapping[int, Action]
     """The send that it insists on after each history."""
     figures: Outcome
-    takes_part: bool
     never_walks_away: bool
     """True if no run ends where something could be sent."""
 
@@ -269,7 +269,8 @@ class Game:
     ) -> bool:
         """Return whether unseen steps, and then each outcome itself, bring about all these outcomes.
 
-        The receipt of a message that is in flight already, which will come, is no hindrance while the beliefs hold.
+        The receipt of a message that is in flight already, or is such an outcome, will come: it is no hindrance while
+        the beliefs hold.
         """
         world = self.reference.world(state)
         arriving = frozenset(
@@ -284,7 +285,13 @@ class Game:
         if key not in self._leads:
             self._leads[key] = False
             self._leads[key] = not targets or any(
-                self._leads_to(after, later, frozenset(n for n in targets if later[n] >= 0), avoiding, arriving)
+                self._leads_to(
+                    after,
+                    later,
+                    frozenset(n for n in targets if later[n] >= 0),
+                    avoiding,
+                    arriving | ({move.event} if any(later[n] == DONE for n in targets) else frozenset()),
+                )
                 for move, after, later in self._world_steps(state, draws, avoiding)
                 if any(later[n] == DONE for n in targets)
                 or self.observation(after) == self.observation(state)
@@ -447,17 +454,16 @@ class Game:
     def evaluate(self, sends: Mapping[int, Action]) -> Plan:
         """Return the guaranteed figures of a plan; what it does not name it waits for."""
         figures: dict[int, Outcome] = {}
-        sends_something, walks_away = False, False
+        walks_away = False
 
         def of(number: int) -> Outcome:
-            nonlocal sends_something, walks_away
+            nonlocal walks_away
             if number in figures:
                 return figures[number]
             position = self.positions[number]
             options = list(self._continuations(position, sends))
             outcomes = [self._mean(one, of) for one in options]
             insists = bool(position.actions.get(sends.get(position.history, ("", ()))))
-            sends_something |= insists
             if not insists and (position.may_end or not options):
                 self.stuck += not position.may_end
                 outcomes.append(self.end(position.node))
@@ -466,7 +472,7 @@ class Game:
             return figures[number]
 
         guaranteed = _worst([self._mean(one, of) for one in self.start])
-        return Plan(dict(sends), guaranteed, sends_something or not self._choices, not walks_away)
+        return Plan(dict(sends), guaranteed, not walks_away)
 
     def _mean(self, distribution: Distribution, of: Callable[[int], Outcome]) -> Outcome:
         if len(distribution) == 1:
@@ -531,24 +537,29 @@ class Game:
 
     @cached_property
     def participating(self) -> list[Plan]:
-        return [plan for plan in self.plans if plan.takes_part]
+        """The plans that act at every chance: no run ends where something could be sent."""
+        return [plan for plan in self.plans if plan.never_walks_away]
 
     def alone(self) -> Outcome:
-        """Return the best of each figure by itself, over all plans that take part."""
+        """Return the best of each figure by itself, over the plans that act at every chance."""
         best = [max(plan.figures[k] for plan in self.participating) for k in range(4)]
         return tuple(best)  # type: ignore[return-value]
 
     def verdict(self, requirements: Collection[Requirement]) -> Verdict:
-        """Return what a deterministic plan can do about these requirements together."""
-        if not any(plan.meets(requirements) for plan in self.participating):
-            return "stay away"
-        return "indifferent" if self.staying_away.meets(requirements) else "take part"
+        """Return what a deterministic plan can do about these requirements together.
+
+        Where staying away meets them, only a plan that acts at every chance counts; otherwise a plan may walk away.
+        """
+        away = self.staying_away.meets(requirements)
+        if any(plan.meets(requirements) for plan in self.participating):
+            return "indifferent" if away else "take part"
+        return "take part" if not away and any(plan.meets(requirements) for plan in self.plans) else "stay away"
 
     def front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
-        """Return the Pareto points of these figures over all plans that take part."""
+        """Return the Pareto points of these figures over the plans that act at every chance."""
         positions = [ASPECTS.index(aspect) for aspect in aspects]
         points = {tuple(plan.figures[k] for k in positions) for plan in self.participating}
-        return {one for one in points if not any(_dominates(other, one) for other in points)}
+        return _undominated(points)
 
     def composed_front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
         """Return the Pareto points with full observation, from the points of each position."""
@@ -562,31 +573,28 @@ class Game:
                 waiting = [_weighted(one, of) for one in position.options]
                 if position.may_end or not waiting:
                     end = self.end(position.node)
-                    waiting.append({(False, tuple(end[k] for k in picked))})
-                points = _minima(waiting)
+                    waiting.append({tuple(end[k] for k in picked)})
+                points = set() if position.actions and position.may_end else _minima(waiting)
                 for distributions in position.actions.values():
                     if distributions:
                         steps = [*position.options, *distributions]
-                        points |= {(True, one) for _, one in _minima([_weighted(step, of) for step in steps])}
+                        points |= _minima([_weighted(step, of) for step in steps])
                 points_of[number] = _undominated(points)
             return points_of[number]
 
-        every = _undominated(_minima([_weighted(one, of) for one in self.start]))
-        points = {one for sends, one in every if sends or not self._choices}
-        return {one for one in points if not any(_dominates(other, one) for other in points)}
+        return _undominated(_minima([_weighted(one, of) for one in self.start]))
 
 
-_Points = set[tuple[bool, tuple[Fraction, ...]]]
-"""Guaranteed figures of plans, and whether the plan insists on a send somewhere."""
+_Points = set[tuple[Fraction, ...]]
+"""Guaranteed figures of plans."""
 
 
 def _weighted(distribution: Distribution, of: Callable[[int], _Points]) -> _Points:
     chances = [chance for chance, _ in distribution]
     points: _Points = set()
     for picked in product(*(of(number) for _, number in distribution)):
-        columns = zip(*(one for _, one in picked), strict=True)
-        means = (sum((c * x for c, x in zip(chances, column, strict=True)), Fraction(0)) for column in columns)
-        points.add((any(sends for sends, _ in picked), tuple(means)))
+        columns = zip(*picked, strict=True)
+        points.add(tuple(sum((c * x for c, x in zip(chances, one, strict=True)), Fraction(0)) for one in columns))
     return _undominated(points)
 
 
@@ -595,17 +603,12 @@ def _minima(sets: Sequence[_Points]) -> _Points:
     first, *more = sets
     points = set(first)
     for other in more:
-        points = _undominated({(a or b, tuple(map(min, one, two))) for a, one in points for b, two in other})
+        points = _undominated({tuple(map(min, one, two)) for one in points for two in other})
     return points
 
 
 def _undominated(points: _Points) -> _Points:
-    """Return the points that no other point is better than; one of a plan that sends something may stand for others."""
-    return {
-        (sends, one)
-        for sends, one in points
-        if not any(_dominates(other, one) or (other == one and more > sends) for more, other in points if more >= sends)
-    }
+    return {one for one in points if not any(_dominates(other, one) for other in points)}
 
 
 def _dominates(one: Sequence[Fraction], other: Sequence[Fraction]) -> bool:

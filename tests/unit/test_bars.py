@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.random_examples import examples
 
-from cplc.report.analysis_drawings import Bar, histogram, staircase, tornado
+from cplc.report.analysis_drawings import Bar, front_chart, histogram, staircase, tornado
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _shares = st.floats(0, 1)
@@ -91,6 +91,24 @@ def test_a_staircase_has_a_step_for_each_value(shares: dict[Fraction, float]) ->
     )
     assert high == sorted(high, reverse=True)
     assert all(one <= other for one, other in zip(low, high, strict=True))
+
+
+@examples(60)
+@given(
+    st.lists(st.tuples(_shares, st.floats(-1000, 1000)), min_size=1, max_size=20),
+    st.one_of(st.none(), _shares),
+    st.one_of(st.none(), st.floats(-1000, 1000)),
+)
+def test_a_front_shows_every_point(
+    points: list[tuple[float, float]], across: float | None, upwards: float | None
+) -> None:
+    root = _within(front_chart("together", ("conformance", "value"), points, (across, upwards)))
+    circles = root.findall(f"{_SVG}g/{_SVG}circle")
+    assert len(circles) == len(set(points))
+    width, height = float(root.get("width", "0")), float(root.get("height", "0"))
+    for one in circles:
+        assert 0 < float(one.get("cx", "0")) < width
+        assert 0 < float(one.get("cy", "0")) < height
 
 
 def test_one_value_is_drawn_too() -> None:

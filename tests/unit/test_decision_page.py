@@ -38,12 +38,13 @@ def test_the_page_says_what_the_text_says(output_of: Said, tmp_path: Path) -> No
     drawings = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")]
     assert {path.suffix for path in tmp_path.iterdir()} == {".svg"}
     assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == len(drawings) == 11
-    assert page.count('<td class="verdict good">') == 6
+    assert page.count('<span class="verdict good">') == 6
+    assert '<p class="lead">Take part only if <code>Buyer</code> does' in page
     assert "no proof" not in page
 
 
 def test_the_page_of_an_estimate_says_what_it_is(output_of: Said) -> None:
-    page, code = output_of(_MARKET, "--runs", "50", "--agent", "Tom")
+    page, code = output_of(_MARKET, "--runs", "50", "--agent", "Tom", "--scheduler", "uniform")
     assert code == 3
     assert "an estimate, no proof" in page
     assert page.count('<td class="verdict warning">unknown') == 1
@@ -63,3 +64,12 @@ def test_a_mistaken_file_has_a_page_too(output_of: Said, tmp_path: Path) -> None
     assert code == 2
     assert "not analyzed" in page
     assert "<b>" not in page
+
+
+def test_the_page_shows_the_front(output_of: Said) -> None:
+    translation = str(Path(__file__).parents[2] / "examples/translation.cpl")
+    page, code = output_of(translation, "--agent", "Tara")
+    assert code == 0
+    rows = re.findall(r"<tr><td>(\d+ %)</td><td>([\d.]+)</td></tr>", page)
+    assert rows == [("100 %", "0"), ("90 %", "65.5")] * 2
+    assert page.count("conformance and value together</text>") == 2

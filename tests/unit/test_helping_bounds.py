@@ -121,3 +121,12 @@ def test_timelock_asks_for_a_bound_of_one() -> None:
     (result,) = compilation.verify(compilation.questions(["asked"]))
     assert result.answer == "unknown"
     assert any("use `A within 1, B within 1`" in remark.message for remark in result.remarks)
+
+
+def test_check_of_strategies_has_helping_bounds() -> None:
+    check = "check honourable assuming Seller within 3 expect fails"
+    text = _SALE.replace("property asked: AG !violated(sale)", check)
+    compilation = compiled(text)
+    (result,) = compilation.verify(compilation.questions(["honourable"]))
+    assert result.answer == "fails"
+    assert result.helping_bounds == HelpingBounds(("Seller",), 2, False)

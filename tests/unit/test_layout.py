@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from cplc.checking.results import Result
+from cplc.cli import output
 from cplc.compilation import CplCompilation
 from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, formula_lines, list_lines, wrapped
 from cplc.report.text import result_text
-from cplc.source import Source
+from cplc.source import Source, Span
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
 _FORMULA = "forall c in Cus: AG !(Fu(c -> Mer, pay[c]) & AG !C(Mer -> c, deliver[c]))"
@@ -66,3 +67,24 @@ def test_short_formula_in_a_sentence_is_not_broken() -> None:
     lines = wrapped("It could never come to `AG (p -> AF q)` again, which is what was asked.", 40, "  ")
     assert any("`AG (p -> AF q)`" in line for line in lines)
     assert max(map(len, lines)) <= 40
+
+
+def test_places_are_links_in_terminals_that_show_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "shop.cpl"
+    file.write_text("cpl 2\n", encoding="utf-8")
+    span = Span(Source(str(file), "cpl 2\n"), 0, 3)
+    monkeypatch.setenv("FORCE_HYPERLINK", "1")
+    linked = output.layout_for("never").place(span, "line 1")
+    assert "line 1" in linked
+    assert f"]8;;{file.as_uri()}#1" in linked
+    monkeypatch.setenv("FORCE_HYPERLINK", "0")
+    assert output.layout_for("never").place(span, "line 1") == "line 1"
+    monkeypatch.delenv("FORCE_HYPERLINK")
+    monkeypatch.setenv("TERM_PROGRAM", "vscode")
+    assert output.layout_for("always").place(span, "line 1").count("]8;;") == 0, "standard output is no terminal here"
+
+
+def test_width_is_that_of_the_terminal_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("20", MIN_WIDTH), ("100", 100), ("500", MAX_WIDTH)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert output.layout_for("never").width == width

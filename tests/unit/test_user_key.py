@@ -12,6 +12,7 @@ import pytest
 
 from cplc.caching.entry_store import EntryStore
 from cplc.caching.user_key import key_path, user_key
+from cplc.cli.main import run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are others here")
 
@@ -94,3 +95,9 @@ def test_without_a_key_nothing_is_cached(tmp_path: Path, monkeypatch: pytest.Mon
     store.put("k", b"holds")
     assert store.get("k") is None
     assert store.count() == (0, 0)
+
+
+def test_missing_key_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CPLC_CACHE_KEY", "too short")
+    assert run(["cache"]) == 0
+    assert "CPLC_CACHE_KEY needs 16 characters" in capsys.readouterr().err

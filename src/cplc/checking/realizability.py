@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, assert_never
 from cplc.checking.engine_selector import decided
 from cplc.checking.replay import EvidenceError, run_problems, some_fair_run
 from cplc.checking.results import ExcludedStates, Remark
-from cplc.checking.timelock_freedom import shortest_run_to_unfair_state
 from cplc.engines.interface import Engine
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -136,6 +135,8 @@ class Realizability:
         if self._is_by_components(along):
             return self._search_components(assuming)
         reduced = self._selector.reduced(some_fair_run(along))
+        from cplc.checking.timelock_freedom import shortest_run_to_unfair_state
+
         run_of_part = shortest_run_to_unfair_state(self._selector.engine_of(reduced.system), assuming, along)
         if run_of_part is None:
             return None

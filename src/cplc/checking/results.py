@@ -97,9 +97,13 @@ class ExcludedStates:
     reachable: int | None
     """Number of reachable states, if they were counted."""
     run: Run
-    """A shortest run to one of them."""
+    """A run to one of them; a shortest one if they were counted."""
     system: System = field(repr=False)
     """The whole system of the question, which the counts and the run are of."""
+
+    @property
+    def run_title(self) -> str:
+        return f"{'a run' if self.states is None else 'a shortest run'} to one of them:"
 
     @property
     def is_everywhere(self) -> bool:

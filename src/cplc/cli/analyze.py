@@ -80,10 +80,11 @@ Examples:
 )
 @click.option(
     "--scheduler",
-    type=click.Choice(["uniform", "worst-seen", "best-seen"]),
-    default="uniform",
+    type=click.Choice(["computed", "uniform", "worst-seen", "best-seen"]),
+    default="computed",
     show_default=True,
-    help="Resolve nondeterminism in --runs: at random, or by the worst or best of several sampled schedulers.",
+    help="Resolve nondeterminism in --runs: by the computed strategy against its worst adversary, at random, or by the "
+    "worst or best of several sampled schedulers.",
 )
 @click.option(
     "--confidence",

@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from cplc.caching.entry_store import MAX_TOTAL_BYTES, EntryStore, cache_folder
+from cplc.caching.user_key import MIN_SECRET_CHARACTERS, VARIABLE, key_path
 from cplc.cli import output
 from cplc.cli.exit_codes import EXPLAINED, Exit
 
@@ -31,6 +32,12 @@ def command(action: Literal["stats", "path", "clear"]) -> Exit:
         output.write("results are not cached: no cache directory was found; set CPLC_CACHE_DIR\n", err=True)
         return Exit.EXPECTED
     store = EntryStore(place)
+    if action == "stats" and store.secret is None:
+        output.write(
+            f"results are not cached: no key authenticates them; {VARIABLE} needs {MIN_SECRET_CHARACTERS} characters, "
+            f"or `{key_path()}` must be writable\n",
+            err=True,
+        )
     match action:
         case "path":
             output.write(f"{place}\n")

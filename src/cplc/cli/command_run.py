@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cplc.cli import output
@@ -118,4 +117,6 @@ def _is_shown_by_check(one: Diagnostic) -> bool:
 def _warnings_text(file: str, warnings: Sequence[Diagnostic]) -> str:
     """Return how many warnings a file has, and the command that shows them."""
     number = sum(one.span.source.name == file for one in warnings)
+    from shlex import quote
+
     return f"{printable(file)}: {number} warning{'s' * (number > 1)}; `cplc check {quote(printable(file))}` shows them"

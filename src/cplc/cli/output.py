@@ -8,7 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, get_args
@@ -40,6 +40,7 @@ _ESCAPE = f"<{os.urandom(8).hex()}>"
 """Random placeholder of the escape character until the text is written, so that input cannot forge colours."""
 _PROGRAMS_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
 _FIRST_VTE_WITH_LINKS = "5000"
+_DEFAULT_COLUMNS = 80
 _GLANCE = 0.2
 """Minimum interval between updates of the progress line."""
 
@@ -166,13 +167,21 @@ def result_style(colour: Colour) -> Callable[[str, ResultPart], str]:
     return result_colours if has_colour(colour) else lambda text, _: text
 
 
+def terminal_columns() -> int:
+    """Return the width of the terminal as `shutil` does, whose import loads libraries for compression."""
+    with suppress(KeyError, ValueError):
+        if (columns := int(os.environ["COLUMNS"])) > 0:
+            return columns
+    with suppress(AttributeError, ValueError, OSError):
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _DEFAULT_COLUMNS  # type: ignore[union-attr]
+    return _DEFAULT_COLUMNS
+
+
 def layout_for(colour: Colour) -> Layout:
     """Return the layout of results on standard output: the width of the terminal, colours, and links if it has them."""
-    from shutil import get_terminal_size
-
     from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, no_link
 
-    width = min(max(get_terminal_size().columns, MIN_WIDTH), MAX_WIDTH)
+    width = min(max(terminal_columns(), MIN_WIDTH), MAX_WIDTH)
     return Layout(result_style(colour), width, _link if _shows_links(colour) else no_link)
 
 
@@ -334,10 +343,8 @@ class Progress:
         if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not is_terminal(err=True):
             return
         self._last = now
-        from shutil import get_terminal_size
-
         after = f" … {seconds} s"
-        line = f"{self._doing()[: max(10, get_terminal_size().columns - len(after) - 1)]}{after}"
+        line = f"{self._doing()[: max(10, terminal_columns() - len(after) - 1)]}{after}"
         if line != self._shown:
             _emit(f"\r\x1b[2K{_shown(line)}", err=True)
             self._shown = line

@@ -23,6 +23,8 @@ _TERMINAL_VARIABLES: Final = (
     "WT_SESSION",
 )  # fmt: skip
 """Environment variables on which the layout depends."""
+_LINK_VARIABLES: Final = ("CPLC_MANUAL_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA")
+"""Environment variables on which the links of SARIF depend."""
 _NO_INPUTS: Final = frozenset({"limits", "cache"})
 """Options that change no complete report."""
 
@@ -80,7 +82,8 @@ def _key(request: FileRequest) -> str | None:
     values = {name: repr(value) for name, value in sorted(request.values.items()) if name not in _NO_INPUTS}
     options = request.options
     terminals = [request.is_terminal, request.is_error_terminal]
-    environment = [os.environ.get(name) for name in _TERMINAL_VARIABLES]
+    variables = _LINK_VARIABLES if request.values.get("form") == "sarif" else _TERMINAL_VARIABLES
+    environment = [os.environ.get(name) for name in variables]
     places = [str(project_root(Path(request.file).parent)), os.getcwd()]
     description = [
         _FORMAT, request.command, request.file, options.protocol, dict(options.parameters), options.channels,

@@ -113,9 +113,13 @@ class VerifyReport:
     def _is_settled(self) -> bool:
         """True if the same question about the same files always has these results."""
         is_stopped = self.run.interrupted is not None or self.error is not None
-        return not is_stopped and all(
-            result.answer != "unknown" and result.reason is None and result.question.kind != "analysis"
-            for result in self.verification.results
+        return (
+            bool(self.verification.results)
+            and not is_stopped
+            and all(
+                result.answer != "unknown" and result.reason is None and result.question.kind != "analysis"
+                for result in self.verification.results
+            )
         )
 
     def _output_from_cache(self, capture: output.CapturedOutput) -> output.CapturedOutput:

@@ -21,6 +21,7 @@ from cplc.syntax.input_limits import unread_words
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
+    from cplc.decision.next_send import Adviser
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
     from cplc.logic.formulas import Formula
@@ -56,6 +57,7 @@ class CplCompilation(Compilation):
     """Loader of imports; None to read from disk."""
     _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
     _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
+    _advisers: dict[str, Adviser] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
     """Model that replaces that of the text: a mutant."""
 
@@ -230,6 +232,14 @@ class CplCompilation(Compilation):
     ) -> System:
         """Return the system with at least these observer views and last moves, under assumed bounds."""
         return self.system_with(self._observed(views), frozenset(recalled), bounds)
+
+    def adviser(self, agent: str) -> Adviser:
+        """Return the adviser of a participant, which keeps what it has computed."""
+        from cplc.compilation.participants import adviser
+
+        if agent not in self._advisers:
+            self._advisers[agent] = adviser(self, agent)
+        return self._advisers[agent]
 
     def _bounded(self, bounds: tuple[Bound, ...]) -> CheckedModel:
         return replace(self.model, bounds=bounds) if bounds else self.model
@@ -477,6 +487,7 @@ class CplCompilation(Compilation):
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
+            instances=_instances(resolved.instances, formula),
             system=system if is_own else None,
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
 from cplc.checking.results import Result
@@ -25,10 +26,12 @@ from cplc.report.analysis import analysis_concise, analysis_data, analysis_text
 from cplc.report.analysis_drawings import drawings, estimate_drawings
 from cplc.report.comparison import Side, comparison_data, comparison_text
 from cplc.report.decision_page import Section
+from cplc.report.decision_sentence import sentences
 from cplc.report.estimate import Asking, estimate_concise, estimate_data, estimate_text
 from cplc.report.layout import Style, plain
 from cplc.report.outcome import standing
 from cplc.report.plan_text import JudgedLine
+from cplc.report.run_charts import source_of
 from cplc.report.step_text import place
 
 
@@ -86,8 +89,13 @@ class AnalysisFinding(Finding):
     analysis: Analysis
 
     def _judged(self) -> list[JudgedLine]:
-        pairs = zip(self.analysis.lines, self.query.lines, strict=True)
-        return [JudgedLine(result, line.expect_holds, line.text, place(line.span)) for result, line in pairs]
+        return [
+            JudgedLine(
+                result, line.expect_holds, line.text, place(line.span),
+                tuple(sentences(self.query.participant, self.analysis, result)), source_of(line.span),
+            )
+            for result, line in zip(self.analysis.lines, self.query.lines, strict=True)
+        ]  # fmt: skip
 
     @property
     def is_unknown(self) -> bool:
@@ -108,6 +116,9 @@ class AnalysisFinding(Finding):
         drawn = drawings(self.query.participant, self.analysis, list(self.query.thresholds))
         agent = self.query.participant.name
         return ((f"{self.name}{name.removeprefix(agent)}", svg) for name, svg in drawn)
+
+    def section(self) -> Section:
+        return replace(super().section(), lines=tuple(self._judged()))
 
     def results(self) -> Iterator[Result]:
         for (question, seconds), result in zip(self._questions(), self.analysis.lines, strict=True):

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cplc.checking.responsibility import bounded_engine, helped_by_fairness
-from cplc.checking.results import HelpingBounds, Result
+from cplc.checking.results import HelpingBounds, Question, Result
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Atom, core_subformulas
-from cplc.semantics.model import Bound, CheckedModel
+from cplc.semantics.model import Bound, Check, CheckedModel, Property
 
 if TYPE_CHECKING:
     from cplc.checking.results import Answer
@@ -44,8 +44,7 @@ def with_helping_bounds(compilation: CplCompilation, result: Result, engine: Eng
 def _may_depend_on_time(model: CheckedModel, result: Result) -> bool:
     """Return whether a deadline, or a bound, is involved in the failure of a small universal property."""
     question = result.question
-    is_declared = question.kind == "property" and any(one.name == question.name for one in model.properties)
-    if result.answer != "fails" or not is_declared or not model.has_ticks:
+    if result.answer != "fails" or not model.has_ticks or _declared(model, question) is None:
         return False
     if result.blame is not None and (result.blame.coalitions or not result.blame.is_realizable):
         return False
@@ -55,6 +54,15 @@ def _may_depend_on_time(model: CheckedModel, result: Result) -> bool:
     named = frozenset[str]().union(*(reads(part.condition) for part in parts if isinstance(part, Atom)))
     is_involved = bool(question.bounds) or not named.isdisjoint(timed)
     return is_involved and helped_by_fairness(question.formula, system) and bounded_engine(system) is not None
+
+
+def _declared(model: CheckedModel, question: Question) -> Property | Check | None:
+    """Return the declaration of a property, or of the check that asks for strategies; None for other questions."""
+    if question.kind == "property":
+        return next((one for one in model.properties if one.name == question.name), None)
+    if question.kind == "check" and question.name == "honourable":
+        return next((one for one in model.checks if one.name == question.name and one.span == question.span), None)
+    return None
 
 
 def _candidates(model: CheckedModel) -> Iterator[tuple[tuple[str, ...], bool]]:
@@ -109,18 +117,21 @@ def _decided(
 
     model, name = compilation.model, result.question.name
     family = {role.name: role.family for role in model.roles}
-    declared = next(one for one in model.properties if one.name == name)
+    declared = _declared(model, result.question)
+    assert declared is not None
     bounds = {message: bound.ticks for bound in declared.bounds for message in bound.messages}
     for message in model.messages:
         if family[message.sender] in roles:
             bounds[message.name] = min(ticks, bounds.get(message.name, ticks))
     members = [role.name for role in model.roles if role.family in roles]
-    changed = replace(
-        declared,
-        assuming=tuple(dict.fromkeys((*declared.assuming, *members))),
-        bounds=tuple(Bound((message,), bound) for message, bound in bounds.items()),
-    )
+    assuming = tuple(dict.fromkeys((*declared.assuming, *members)))
+    assumed = tuple(Bound((message,), bound) for message, bound in bounds.items())
     delays = tuple((ends, ticks) for ends in _unbounded(model)) if is_delayed else ()
-    timed = compilation.mutated(replace(model, properties=(changed,), channel_delays=(*model.channel_delays, *delays)))
+    model = replace(model, channel_delays=(*model.channel_delays, *delays))
+    if isinstance(declared, Property):
+        model = replace(model, properties=(replace(declared, assuming=assuming, bounds=assumed),))
+    else:
+        model = replace(model, checks=(replace(declared, assuming=assuming, bounds=assumed),))
+    timed = compilation.mutated(model)
     bound = timed.questions((name,))[0]
     return Verifier(bound.system, engine).decide(bound.question)

@@ -11,6 +11,7 @@ from cplc.checking.results import Question, Result
 from cplc.compilation.cpl import CplCompilation
 from cplc.compilation.interface import BoundQuestion, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
+from cplc.decision.next_send import Adviser
 from cplc.decision.results import VERDICT_OF_PLAN, LineResult
 from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
 from cplc.logic import expressions as e
@@ -98,9 +99,24 @@ def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEF
     return replace(analysis, figures=(*analysis.figures, *missing)) if missing else analysis
 
 
+def adviser(compilation: CplCompilation, name: str) -> Adviser:
+    """Return the adviser of a participant: by the lines that the file expects it to meet, and their assumption.
+
+    Thresholds of the probability to gain are left out: they take too long for a decision on the spot.
+    """
+    queries = participants(compilation, [name])
+    query = next((one for one in queries if any(line.expect_holds for line in one.lines)), queries[0])
+    lines = [
+        tuple(one for one in thresholds_of(line) if one.aspect != "benefit")
+        for line in query.lines
+        if line.expect_holds
+    ]
+    return Adviser(query.system, query.participant, tuple(filter(None, lines)), frozenset(query.assumed))
+
+
 def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimate:
     """Return the estimate by random runs."""
-    result = estimate(query.system, query.participant, sampling)
+    result = estimate(query.system, query.participant, sampling, frozenset(query.assumed))
     missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
         AspectEstimate(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)

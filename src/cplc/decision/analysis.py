@@ -10,7 +10,7 @@ from math import inf, isinf
 
 from cplc.decision.components import ComponentCache, ComponentGroup, isomorphic_components
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
-from cplc.decision.plans import Decided, PartPlan, PlanProblem
+from cplc.decision.plans import Decided, PartPlan, PlanProblem, Status
 from cplc.decision.reachability import step_name
 from cplc.decision.results import (
     VERDICT_OF_PLAN,
@@ -40,6 +40,8 @@ from cplc.system.participant import Aspect, Participant, Threshold
 MAX_STATES = 5_000_000
 _BY_EFFORT: tuple[Aspect, ...] = ("conformance", "achievement", "value", "benefit")
 """Figures by the effort that they take: totals may need a joint model of all components."""
+MAX_SAMPLED_STATES = 100_000
+"""Maximum number of states of a model whose computed strategy is sampled."""
 _MAX_COALITIONS = 40
 """Maximum number of sets of roles that are tried."""
 
@@ -65,6 +67,39 @@ def analyse(
     return _Analysing(system, participant, assumed, exact, fairness, reduction, limit).result(lines, sensitivity)
 
 
+def guarantees(
+    system: System,
+    participant: Participant,
+    lines: Sequence[Sequence[Threshold]] = (),
+    *,
+    attitude: Attitude,
+    assumed: frozenset[str],
+) -> tuple[tuple[tuple[Aspect, Bounds], ...], tuple[Status, ...]]:
+    """Return what a participant of this attitude guarantees, and whether one plan meets each line.
+
+    The probability to gain is computed only where a line asks for it.
+    """
+    with_benefit = any(one.aspect == "benefit" for line in lines for one in line)
+    analysing = _Analysing(
+        system, participant, assumed, exact=False, fairness=True, reduction=True, limit=MAX_STATES,
+        with_benefit=with_benefit,
+    )  # fmt: skip
+    aspects: list[Aspect] = ["conformance"]
+    aspects += ["achievement"] if participant.goals else []
+    aspects += ["benefit"] if participant.worth and with_benefit else []
+    aspects += ["value"] if participant.worth else []
+    figures = tuple((aspect, analysing.alone(aspect, attitude, assumed)[0]) for aspect in aspects)
+    return figures, tuple(analysing.decided(tuple(line), attitude, assumed).status for line in lines)
+
+
+def problem_of(system: System, participant: Participant, aspect: Aspect, assumed: frozenset[str]) -> PlanProblem:
+    """Return the problem of one figure alone, for a participant that takes part, in a model that is soon built."""
+    analysing = _Analysing(
+        system, participant, assumed, exact=False, fairness=True, reduction=True, limit=MAX_SAMPLED_STATES
+    )
+    return analysing.problem((aspect,), Attitude.TAKES_PART, assumed)
+
+
 class _Analysing:
     """The models of one participant: one for each attitude, and for each set of roles that keep going."""
 
@@ -77,6 +112,8 @@ class _Analysing:
         fairness: bool,
         reduction: bool,
         limit: int,
+        *,
+        with_benefit: bool = True,
     ) -> None:
         self.system = system
         self.participant = participant
@@ -85,6 +122,7 @@ class _Analysing:
         self.fairness = fairness
         self.reduction = reduction
         self.limit = limit
+        self.with_benefit = with_benefit
         self._caches: dict[tuple[Attitude, frozenset[str]], ComponentCache] = {}
         self._problems: dict[tuple[Attitude, frozenset[str], tuple[Aspect, ...]], PlanProblem] = {}
         self._full: dict[tuple[Attitude, frozenset[str], Aspect], tuple[Bounds, bool]] = {}
@@ -120,9 +158,10 @@ class _Analysing:
         """True if some other role may stay silent somewhere."""
         return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().built.values())
 
-    @cached_property
+    @property
     def has_decisions(self) -> bool:
-        return any(one.has_decisions for one in self.cache().built.values())
+        """True if the participant has a choice in some model that was built."""
+        return any(one.has_decisions for cache in self._caches.values() for one in cache.built.values())
 
     def condition(self, aspect: Aspect) -> Expr:
         if aspect == "conformance":
@@ -138,9 +177,11 @@ class _Analysing:
                 groups = cache.groups(self.condition(aspect))
                 self._full[key] = cache.bounds(groups, True), cache.is_same_for_all_choices(groups)
             else:
-                self._keep_gain(
-                    *total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=False), attitude, assumed
+                groups = cache.groups(TRUE)
+                gain, benefit = total_reward_and_benefit(
+                    cache, groups, with_cdf_bounds=False, with_benefit=self.with_benefit
                 )
+                self._keep_gain(gain, benefit, attitude, assumed)
         return self._full[key]
 
     def _keep_gain(self, gain: TotalReward, benefit: Figure, attitude: Attitude, assumed: frozenset[str]) -> None:
@@ -204,12 +245,12 @@ class _Analysing:
         """Return the figure with the bounds that strategies over observations attain, and those of other attitudes."""
         if figure.unsolved:
             return figure
-        guaranteed, advice = self._alone(figure.aspect, Attitude.TAKES_PART, self.assumed)
+        guaranteed, advice = self.alone(figure.aspect, Attitude.TAKES_PART, self.assumed)
         kept_going, staying_away = self._besides(figure.aspect)
         return replace(figure, guaranteed=guaranteed, advice=advice, kept_going=kept_going, staying_away=staying_away)
 
     def _attained_gain(self, gain: TotalReward) -> TotalReward:
-        guaranteed, _ = self._alone("value", Attitude.TAKES_PART, self.assumed)
+        guaranteed, _ = self.alone("value", Attitude.TAKES_PART, self.assumed)
         kept_going, staying_away = self._besides("value")
         return replace(gain, guaranteed=guaranteed, kept_going=kept_going, staying_away=staying_away)
 
@@ -217,12 +258,12 @@ class _Analysing:
         """Return the figure if all others keep going, and if the participant stays away."""
         kept_going = staying_away = None
         if self.has_silence:
-            kept_going, _ = self._alone(aspect, Attitude.TAKES_PART, self.everybody)
+            kept_going, _ = self.alone(aspect, Attitude.TAKES_PART, self.everybody)
         if self.has_decisions:
-            staying_away, _ = self._alone(aspect, Attitude.STAYS_AWAY, self.assumed)
+            staying_away, _ = self.alone(aspect, Attitude.STAYS_AWAY, self.assumed)
         return kept_going, staying_away
 
-    def _alone(
+    def alone(
         self, aspect: Aspect, attitude: Attitude, assumed: frozenset[str]
     ) -> tuple[Bounds, OptimalStrategy | None]:
         """Return what a strategy over observations guarantees for one figure, with its choices where they matter."""
@@ -248,10 +289,12 @@ class _Analysing:
 
     def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
         try:
-            decided = self._decided(thresholds, Attitude.TAKES_PART, assumed)
-            away = self._decided(thresholds, Attitude.STAYS_AWAY, assumed).status if self.has_decisions else "fails"
+            decided = self.decided(thresholds, Attitude.TAKES_PART, assumed)
+            away = decided.status
+            if self.has_decisions:
+                away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
             if away == "fails" and decided.status != "passes" and self.has_decisions:
-                decided = self._decided(thresholds, Attitude.FREE, assumed)
+                decided = self.decided(thresholds, Attitude.FREE, assumed)
         except ResourceExhausted as exhausted:
             return LineResult(thresholds, "undecided", reason=str(exhausted))
         passing: PlanVerdict = "indifferent" if away == "passes" else "take part"
@@ -264,7 +307,7 @@ class _Analysing:
             plan = self._plan_figures(decided.aspects, decided.figures, decided.plan)
         return LineResult(thresholds, verdict, plan, decided.reason, away == "passes")
 
-    def _decided(self, thresholds: tuple[Threshold, ...], attitude: Attitude, assumed: frozenset[str]) -> Decided:
+    def decided(self, thresholds: tuple[Threshold, ...], attitude: Attitude, assumed: frozenset[str]) -> Decided:
         """Return whether one plan meets the thresholds; those of figures that do not depend on choices come first."""
         same: list[tuple[Aspect, Bounds]] = []
         open_thresholds = []

@@ -184,7 +184,13 @@ class Game:
             conditions = [one.condition for one in participant.decisions if step in one.steps]
             self._allowed[step] = self._tabulated(conditions)
         self._enabled: dict[int, list[Transition]] = {}
-        self._leads: list[list[dict[int, bool]]] = [[{} for _ in table.steps] for table in self.beliefs]
+        self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
+            [{} for _ in table.steps] for table in self.beliefs
+        ]
+        self._blocked: dict[tuple[int, int], frozenset[int]] = {}
+        self._own_receipts = frozenset(
+            at for at, step in enumerate(system.steps) if step.kind == "receive" and step.actor in mine
+        )
         self.diagnostics = GameDiagnostics({}, {}, set())
         self._canonical = _canonical_form(self, families) if families else None
         self._families = families
@@ -269,7 +275,7 @@ class Game:
                 state = table.with_drawn(state, _IDLE)
             elif code >= _FIRST_OUTCOME:
                 outcome = code - _FIRST_OUTCOME
-                if not table.silent[outcome] and not self._can_come(table, outcome, packed):
+                if not table.silent[outcome] and not self._can_come(table, outcome, packed, self._blocks(state, table)):
                     state = table.with_drawn(state, _LOST)
         return state if self._canonical is None else self._canonical(state)
 
@@ -287,9 +293,39 @@ class Game:
 
     # --- outcomes of beliefs
 
-    def _can_come(self, table: _BeliefTable, outcome: int, packed: int) -> bool:
-        """Return whether unseen steps lead to an outcome of the belief."""
-        memo = self._leads[table.index][outcome]
+    def _blocks(self, state: int, table: _BeliefTable) -> frozenset[int]:
+        """Return the steps that the draws of other beliefs rule out."""
+        key = state & ~self.system_mask, table.index
+        blocked = self._blocked.get(key)
+        if blocked is None:
+            steps: set[int] = set()
+            for other in self.beliefs:
+                code = other.drawn(state)
+                if other is not table and code not in (_IDLE, _LOST):
+                    steps.update(step for step, at in other.event_of.items() if at != code - _FIRST_OUTCOME)
+            blocked = self._blocked[key] = frozenset(steps)
+        return blocked
+
+    def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
+        """Return whether unseen steps other than these lead to an outcome of the belief.
+
+        The receipt of what is in flight already, which will come, is no hindrance while the belief holds.
+        """
+        if not self._own_receipts:
+            return self._leads_unseen(table, outcome, packed, blocked)
+        return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
+
+    def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
+        """Return this state, and those after receipts of the participant in which the belief holds."""
+        states = [packed]
+        for state in states:
+            for step, target in self.enabled(state):
+                if step in self._own_receipts and target not in states and table.condition(target):
+                    states.append(target)
+        return states
+
+    def _leads_unseen(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
+        memo = self._leads[table.index][outcome].setdefault(blocked, {})
         cached = memo.get(packed)
         if cached is not None:
             return cached
@@ -301,11 +337,11 @@ class Game:
             steps = self.enabled(state)
             if any(self.is_restart[step] for step, _ in steps):
                 continue
-            if any(step in outcome_steps for step, _ in steps) or memo.get(state):
+            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
                 memo[packed] = True
                 return True
             for step, target in steps:
-                unseen = not (target ^ packed) & self.view_mask
+                unseen = not (target ^ packed) & self.view_mask and step not in blocked
                 if unseen and target not in visited and not self.is_own[step] and step not in table.event_of:
                     visited.add(target)
                     new.append(target)
@@ -313,14 +349,19 @@ class Game:
         return False
 
     def _draw(self, state: int) -> Option | None:
-        """Return the draw of the first belief that is due in this state."""
+        """Return the draw of the first belief that is due in this state.
+
+        Beliefs are drawn in causal order: one whose outcomes need messages of another waits for that one.
+        """
         packed = state & self.system_mask
         due: list[_BeliefTable] = []
-        for table in self.beliefs:
-            if table.drawn(state) != _IDLE or not table.condition(packed):
-                continue
+        waiting = [table for table in self.beliefs if table.drawn(state) == _IDLE and table.condition(packed)]
+        for table in waiting:
             events = [at for at in table.outcomes if not table.silent[at]]
-            can_come = [self._can_come(table, at, packed) for at in events]
+            can_come = [
+                self._can_come(table, at, packed, self._blocks(state, table)) and self._leaves_others(table, at, state)
+                for at in events
+            ]
             if all(can_come) and (events or not table.always):
                 due.append(table)
             elif any(can_come):
@@ -329,13 +370,34 @@ class Game:
         if not due:
             return None
         self._record(state, due)
-        table = due[0]
+        table = (
+            due[0]
+            if len(waiting) == 1
+            else next((one for one in due if self._waits_for_no(one, waiting, state)), due[0])
+        )
         outcomes: list[tuple[int, list[Transition]]] = []
         for at in table.outcomes:
             drawn = table.with_drawn(state, at + _FIRST_OUTCOME)
             target = drawn if self._canonical is None else self._canonical(drawn)
             outcomes.append((self._chance[table.index, at], self._forced_on(target)))
         return ActionKind.BELIEF, outcomes
+
+    def _leaves_others(self, table: _BeliefTable, outcome: int, state: int) -> bool:
+        """Return whether all outcomes that are drawn already can still come beside this one."""
+        drawn = table.with_drawn(state, outcome + _FIRST_OUTCOME)
+        packed = state & self.system_mask
+        return all(
+            self._can_come(other, code - _FIRST_OUTCOME, packed, self._blocks(drawn, other))
+            for other in self.beliefs
+            if (code := other.drawn(state)) >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+        )
+
+    def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
+        """Return whether the outcomes can come without messages of the other beliefs."""
+        rest = frozenset(step for other in waiting if other is not table for step in other.event_of)
+        blocked = self._blocks(state, table) | (rest - table.event_of.keys())
+        events = [at for at in table.outcomes if not table.silent[at]]
+        return all(self._can_come(table, at, state & self.system_mask, blocked) for at in events)
 
     def _record(self, state: int, due: Sequence[_BeliefTable]) -> None:
         self.diagnostics.applied.update(table.index for table in due)
@@ -389,7 +451,8 @@ class Game:
                 continue
             move = step, target, forced or is_outcome
             if blocked or not all(
-                step in table.steps[outcome] or self._can_come(table, outcome, target) for table, outcome in awaited
+                step in table.steps[outcome] or self._can_come(table, outcome, target, self._blocks(state, table))
+                for table, outcome in awaited
             ):
                 refused.append(move)
             else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
 from math import exp, floor, lgamma, log, log1p
@@ -73,7 +74,7 @@ def binomial_tail(successes: int, runs: int, probability: float) -> float:
     return min(1.0, total)
 
 
-Scheduler = Literal["uniform", "worst-seen", "best-seen"]
+Scheduler = Literal["computed", "uniform", "worst-seen", "best-seen"]
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 
 CANDIDATE_SCHEDULERS = 64
@@ -88,7 +89,7 @@ class Sampling:
 
     runs: int
     seed: int = 0
-    scheduler: Scheduler = "uniform"
+    scheduler: Scheduler = "computed"
     confidence: float = 0.99
     longest: int = 10_000
     """Maximum number of steps of a run."""
@@ -118,8 +119,19 @@ class Estimate:
     steps: int
 
 
-def estimate(system: System, participant: Participant, sampling: Sampling) -> Estimate:
-    """Return the estimate."""
+def estimate(
+    system: System, participant: Participant, sampling: Sampling, assumed: frozenset[str] = frozenset()
+) -> Estimate:
+    """Return the estimate; with the scheduler ``computed`` that of the figures that the analysis guarantees.
+
+    The roles and messages in ``assumed`` keep going there; other schedulers take every step that is possible. A model
+    that is too large to compute a strategy is simulated under the scheduler ``uniform``.
+    """
+    if sampling.scheduler == "computed":
+        try:
+            return _estimate_of_computed_strategies(system, participant, sampling, assumed)
+        except ResourceExhausted:
+            sampling = replace(sampling, scheduler="uniform")
     simulator = _Simulator(system, participant, sampling.longest)
     aspects: list[tuple[Aspect, Callable[[_Run], bool]]] = [("conformance", simulator.test(participant.conforming))]
     if participant.goals:
@@ -141,6 +153,25 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
     return Estimate(
         participant.name, sampling, simulator.decides, tuple(figures), _distribution(values), simulator.steps
     )
+
+
+def _estimate_of_computed_strategies(
+    system: System, participant: Participant, sampling: Sampling, assumed: frozenset[str]
+) -> Estimate:
+    from cplc.decision.analysis import problem_of
+    from cplc.decision.played_strategy import StrategySampler
+
+    aspects: list[Aspect] = ["conformance"]
+    aspects += ["achievement"] if participant.goals else []
+    aspects += ["benefit"] if participant.worth else []
+    figures, steps = [], 0
+    for aspect in aspects:
+        sampler = StrategySampler(problem_of(system, participant, aspect, assumed))
+        chance = Random(f"{sampling.seed} {aspect}")
+        good = sum(sampler.is_success(chance) for _ in range(sampling.runs))
+        figures.append(_aspect_estimate(aspect, good, 0, sampling))
+        steps += sampler.steps
+    return Estimate(participant.name, sampling, False, tuple(figures), None, steps)
 
 
 def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> AspectEstimate:

@@ -260,22 +260,23 @@ def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> 
 
 
 def total_reward_and_benefit(
-    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
+    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool, with_benefit: bool = True
 ) -> tuple[TotalReward, Figure]:
     """Return the total reward and the probability of a positive one; the groups carry no condition.
 
-    If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it.
+    If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it, and ``with_benefit`` computes
+    the probability.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
     lots = [lot for lot in _reward_components(groups, whole) if lot.matters]
-    gain, figure = _total_reward_and_figure(cache, whole, lots)
+    gain, figure = _total_reward_and_figure(cache, whole, lots, with_benefit)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
     return gain, figure
 
 
 def _total_reward_and_figure(
-    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent]
+    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent], with_benefit: bool
 ) -> tuple[TotalReward, Figure]:
     each: list[RewardProbabilities] | None = None
     why = ""
@@ -294,6 +295,8 @@ def _total_reward_and_figure(
             return TotalReward(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
+    if not with_benefit:
+        return TotalReward(*means, None, why), Figure.unknown("benefit", "it was not computed")
     try:
         figure = _joint_benefit(cache, lots)
     except ResourceExhausted as exhausted:

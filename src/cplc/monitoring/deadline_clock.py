@@ -66,8 +66,8 @@ def _in_strokes(deadline: int | PayloadDeadline | None) -> int | PayloadDeadline
     return None if deadline is None else _STROKES
 
 
-def clock_for(protocol: CplCompilation, tick: timedelta | None) -> Clock:
-    """Return the clock for this length of a tick."""
+def clock_for(protocol: CplCompilation, tick: timedelta | None, variables: frozenset[str] = frozenset()) -> Clock:
+    """Return the clock for this length of a tick; without deadlines its system has at least these variables."""
     from cplc.lowering.lower import lower
 
     model = protocol.model
@@ -77,7 +77,7 @@ def clock_for(protocol: CplCompilation, tick: timedelta | None) -> Clock:
         if one.within is not None or one.expires is not None
     }
     if tick is None or not limits:
-        return Clock(protocol.system)
+        return Clock(protocol.system_with_variables(variables))
     same = tuple(
         replace(
             one,

@@ -30,6 +30,7 @@ from cplc.system.model import System
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
+    from cplc.decision.next_send import Advice
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
@@ -57,6 +58,7 @@ class Monitor:
     whether receipts are events of the log (``logged``) or unobservable (``inferred``); ``auto`` infers them until the
     first receipt is fed. ``most`` is the maximum number of candidate states per case; a case with more is given up.
     ``zone`` is that of dates without one in fields with deadlines.
+    ``advises`` names the participants that `advise` may be asked about.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Monitor:
         deliveries: Deliveries = "auto",
         most: int = _MOST,
         zone: tzinfo = UTC,
+        advises: Sequence[str] = (),
     ) -> None:
         if not protocol.ok:
             errors = [one.concise() for one in protocol.diagnostics if one.is_error]
@@ -80,7 +83,11 @@ class Monitor:
         tick = _length_of_tick(self._model, tick)
         self.tick = tick
         """The length of a tick: the given one, or that of the protocol."""
-        self._clock: Clock = clock_for(protocol, tick)
+        self._advisers = {name: protocol.adviser(name) for name in advises}
+        read = frozenset(one.name for adviser in self._advisers.values() for one in adviser.system.variables)
+        self._clock: Clock = clock_for(protocol, tick, read)
+        if self._advisers and self._clock.limits:
+            raise Invalid("there is no advice where deadlines run in real time: give no length of a tick")
         self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
@@ -116,6 +123,7 @@ class Monitor:
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
+        advises: Sequence[str] = (),
     ) -> Monitor:
         """Return a monitor of the protocol in a file. Raise `Invalid` if it has errors."""
         from cplc.compilation import CplCompilation, NotApplicable, load
@@ -128,7 +136,7 @@ class Monitor:
             raise Invalid(compilation.concise())
         if not isinstance(compilation, CplCompilation):
             raise Invalid(f"`{path}` is a model in ISPL; a monitor needs a protocol")
-        return cls(compilation, tick=tick, skew=skew, deliveries=deliveries, most=most)
+        return cls(compilation, tick=tick, skew=skew, deliveries=deliveries, most=most, advises=advises)
 
     # --- input
 
@@ -255,6 +263,18 @@ class Monitor:
         if self.case_closed(case):
             states = _LOST
         return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
+
+    def advise(self, agent: str, case: str) -> Advice:
+        """Return what each option of a participant is worth now in a case, the best one first."""
+        if agent not in self._advisers:
+            raise KeyError(f"this monitor does not advise `{agent}`: name it in `advises`")
+        open_case = self._cases.get(case)
+        if self.case_closed(case) or (open_case is not None and open_case.states == _LOST):
+            raise KeyError(f"case {case} is closed, or too many states are possible")
+        adviser = self._advisers[agent]
+        states = self._tracker.initial if open_case is None else open_case.states
+        every = [self._tracker.packing.unpack(state) for state in states]
+        return adviser.advice_in([{one.name: state[one.name] for one in adviser.system.variables} for state in every])
 
     def close(self, case: str) -> None:
         """Close a case that ended outside of the protocol; its commitments remain in the totals."""

@@ -69,6 +69,11 @@ def is_stutter_invariant(path: Formula) -> bool:
     return _Kind.EVENTUALLY_INVARIANT in _kind(path)
 
 
+def is_stutter_invariant_everywhere(path: Formula) -> bool:
+    """Return whether stutter steps, before the first step as well, cannot change the value of the path formula."""
+    return _Kind.STUTTER_INVARIANT in _kind(path)
+
+
 def _kind(formula: Formula) -> _Kind:
     match formula:
         case f.Atom(e.Const(value)):

@@ -12,14 +12,15 @@ projection to W, if W contains what `IndependentComponents.components_of` asks f
 
 * a ``does(tick)``, a count of ticks, and a tick that must recur need no variable, since every slice has the tick;
 * W contains what agents observe, as far as ticks connect it, if the formula mentions their knowledge;
-* the formula has no strategies and no path quantifiers restricted to some steps.
+* the formula has no strategies and no path quantifiers restricted to some steps, and
+* stutter steps change the value of no path formula, not even before the first step as they do for ``X p``.
 
 Proof, paths: the projection of a fair run to W has the same ticks. It is a run of the slice, and fair: ticks recur, and
 justice of steps in W reads W alone. Conversely, take a fair run of the slice, and for every other component a fair run
 of its slice from where it is. On each of them ticks recur. Between two ticks take the steps of all of them between the
 same two ticks, one after the other, then the tick together. All conjuncts of its guard hold there, so this is a run of
-the whole system. It is fair, since each constraint is met in its component. In W the steps of others are stutter steps,
-and the argument for independent components applies (`cplc.reductions.stutter`; bounds in ticks do not count them).
+the whole system. It is fair, since each constraint is met in its component. In W the steps of others are stutter steps.
+A tick may have to wait for them, so they cannot begin after any finite prefix as in independent components.
 
 Reachable states: their projections to W are the reachable states of the slice, by the same argument for finite runs.
 They are no product, since all components have seen the same number of ticks.
@@ -47,6 +48,7 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.logic.formulas import Formula
 from cplc.reductions.components import IndependentComponents, cut_step
+from cplc.reductions.stutter import is_stutter_invariant_everywhere
 from cplc.system.model import Step, System
 
 
@@ -155,4 +157,6 @@ def _within(conditions: Iterable[tuple[Expr, frozenset[str]]], variables: frozen
 
 
 def _is_indivisible(part: Formula) -> bool:
-    return isinstance(part, f.Enforces) or (isinstance(part, f.OnPaths) and part.along is not None)
+    if isinstance(part, f.OnPaths):
+        return part.along is not None or not is_stutter_invariant_everywhere(part.path)
+    return isinstance(part, f.Enforces)

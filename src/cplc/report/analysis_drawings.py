@@ -213,6 +213,50 @@ def _between(at: int, step: float) -> str:
     return f"more than {_number((at - 1) * step)}, up to {_number(at * step)}"
 
 
+# --- fronts
+
+
+def front_chart(
+    title: str, axes: tuple[str, str], points: Sequence[tuple[float, float]], limits: tuple[float | None, float | None]
+) -> str:
+    """Return the Pareto points of two figures: what is worse than a point in both lies below and left of it."""
+    ordered = sorted(set(points))
+    across = _scale(*_range([x for x, _ in ordered], limits[0]), _PLOT + 16, _WIDTH - 24)
+    upwards = _scale(*_range([y for _, y in ordered], limits[1]), 0, _HEIGHT)
+    key = _key((("gain", "one plan guarantees both"),))
+    top = key.bottom + 12 + _LINE
+    bottom = top + _HEIGHT
+    room = _Room()
+    body = [*key.body, *_grid(across, top, bottom)]
+    for tick in upwards.ticks:
+        y = bottom - upwards.x(tick)
+        body.append(
+            f'<line class="grid" x1="{_at(across.left)}" y1="{_at(y)}" x2="{_at(across.x(across.ticks[-1]))}"'
+            f' y2="{_at(y)}"/>'
+        )
+        text = _number(tick)
+        body += room.label(across.left - 6 - _CHARACTER * len(text) / 2, y + 4, text, "faint value")
+    left, right = across.left, across.x(across.ticks[-1])
+    for limit, is_across in zip(limits, (True, False), strict=True):
+        if limit is not None:
+            x1, x2 = (across.x(limit), across.x(limit)) if is_across else (left, right)
+            y1, y2 = (top, bottom) if is_across else (bottom - upwards.x(limit), bottom - upwards.x(limit))
+            body.append(f'<line class="asked" x1="{_at(x1)}" y1="{_at(y1)}" x2="{_at(x2)}" y2="{_at(y2)}"/>')
+    for x, y in ordered:
+        name = f"{axes[0]} {_number(x)}, {axes[1]} {_number(y)}"
+        place = f'cx="{_at(across.x(x))}" cy="{_at(bottom - upwards.x(y))}"'
+        body.append(f'<g><title>{escape(name)}</title><circle class="gain" {place} r="5"/></g>')
+    body.append(_text(_WIDTH - 24, bottom + 32, f"{axes[0]} →", "faint end"))
+    body.append(_text(16, top - 12, f"↑ {axes[1]}", "faint"))
+    description = "; ".join(f"{axes[0]} {_number(x)} with {axes[1]} {_number(y)}" for x, y in ordered)
+    return _svg(title, f"{description}.", bottom + 44, body)
+
+
+def _range(values: Sequence[float], limit: float | None) -> tuple[float, float]:
+    every = [*values, *([] if limit is None else [limit])]
+    return min(every), max(every)
+
+
 # --- scales
 
 
@@ -366,6 +410,7 @@ def drawings(
     participant: Participant, analysis: Analysis, thresholds: Sequence[Threshold]
 ) -> Iterator[tuple[str, str]]:
     """Yield each drawing with its name; figures without influences and unknown values have none."""
+    yield from _fronts(participant, analysis)
     every = hinges(participant, analysis.sensitivities)
     gain = analysis.gain
     for figure in analysis.figures:
@@ -390,9 +435,32 @@ def drawings(
         yield f"{participant.name}.value", _levels(title, gain)
 
 
+def _fronts(participant: Participant, analysis: Analysis) -> Iterator[tuple[str, str]]:
+    """Yield a drawing for each line with several Pareto points, of the first two figures that trade off."""
+    for number, line in enumerate(analysis.lines, 1):
+        figures = [dict(point.figures) for point in line.front]
+        if len(figures) < 2:
+            continue
+        varying = [aspect for aspect in figures[0] if len({point[aspect].middle for point in figures}) > 1]
+        if len(varying) < 2:
+            continue
+        first, second = varying[:2]
+        limits = {one.aspect: float(one.value) for one in line.thresholds}
+        points = [(point[first].middle, point[second].middle) for point in figures]
+        title = f"{participant.name}: {first} and {second} together"
+        drawn = front_chart(title, (first, second), points, (limits.get(first), limits.get(second)))
+        yield f"{participant.name}.front{number if number > 1 else ''}", drawn
+
+
+def _folded(hinge: Hinge) -> str:
+    """Return the message without its index where the bar stands for several that are alike."""
+    count, alike, _ = hinge.about.partition(" alike: ")
+    return f"{hinge.message.partition('[')[0]}, each of {count}," if alike else hinge.message
+
+
 def _bars(every: Sequence[Hinge], aspect: Aspect | Literal["value"]) -> list[Bar]:
     return [
-        Bar(hinge.message, hinge.about, number_text(one.probability), one.at_zero, one.at_one)
+        Bar(_folded(hinge), hinge.about, number_text(one.probability), one.at_zero, one.at_one)
         for hinge in every
         if (one := hinge.sensitivity).aspect == aspect
     ]

@@ -12,6 +12,7 @@ from cplc.diagnostics.render import rendered
 from cplc.records import dataclass
 from cplc.report.html import STYLES, template
 from cplc.report.outcome import Standing, remarks
+from cplc.report.plan_text import JudgedLine, expectation_text, front_rows
 from cplc.report.run_charts import source_of
 from cplc.report.step_text import place
 from cplc.report.text import expectation
@@ -28,6 +29,24 @@ class Section:
     drawings: tuple[str, ...]
     """Each an SVG of ours."""
     results: tuple[tuple[Result, Standing], ...]
+    lines: tuple[JudgedLine, ...] = ()
+    """The answers to the lines of thresholds, if it is no estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The answer to a line of thresholds: verdict, question, sentences, and the points of its front."""
+
+    verdict: str
+    style: str
+    expected: str
+    question: str
+    sentences: tuple[tuple[str, ...], ...]
+    """Each as text and code in turn."""
+    front: tuple[tuple[str, ...], ...]
+    """A heading and a row for each Pareto point; empty where nothing trades off."""
+    place: str
+    source: tuple[str, int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +87,17 @@ def _told(number: int, one: Section) -> Mapping[str, object]:
         "guessed": one.guessed,
         "text": one.text,
         "drawings": one.drawings,
-        "verdicts": [_verdict(result, standing) for result, standing in one.results],
+        "answers": [_answer(line) for line in one.lines],
+        "verdicts": [] if one.lines else [_verdict(result, standing) for result, standing in one.results],
     }
+
+
+def _answer(line: JudgedLine) -> _Answer:
+    result = line.result
+    expected = "" if line.expected or result.verdict == "undecided" else expectation_text(line)
+    style = "warning" if result.verdict == "undecided" else "good" if line.is_as_expected else "bad"
+    sentences = tuple(tuple(sentence.split("`")) for sentence in line.sentences)
+    return _Answer(result.verdict, style, expected, line.text, sentences, front_rows(result), line.place, line.source)
 
 
 def _verdict(result: Result, standing: Standing) -> _Verdict:

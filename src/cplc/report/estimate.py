@@ -15,6 +15,7 @@ Asking = tuple[Threshold, bool, str]
 """A threshold, the expected answer, and the location of the threshold."""
 
 _SCHEDULERS = {
+    "computed": "the computed strategy of each figure is played, and what is open is decided in the worst way",
     "uniform": "what is open is decided by chance, every choice alike",
     "worst-seen": f"what is open is decided in the worst of {CANDIDATE_SCHEDULERS} ways that were tried",
     "best-seen": f"what is open is decided in the best of {CANDIDATE_SCHEDULERS} ways that were tried",

@@ -157,7 +157,10 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
         yield from _avoidance_sentences(result, blamed.avoidance, result.evidence)
         for commitment in result.system.commitments:
             if commitment.name in blamed.owed:
-                yield f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever."
+                owes = f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever"
+                acting = blamed.avoidance.acting
+                is_outside = bool(acting) and commitment.debtor not in acting
+                yield f"{owes}{', but does not take part in the loop' if is_outside else ''}."
     ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
     ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
     if result.helping_bounds is not None and blamed.is_realizable and not blamed.coalitions:

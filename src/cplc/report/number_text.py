@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf, isinf
+from math import floor, inf, isinf, log10
 
 from cplc.decision.results import Bounds, Number
 
@@ -44,6 +44,27 @@ def number_text(number: Number) -> str:
         return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
     shown = f"{number.numerator}/{number.denominator}"
     return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= MAX_FRACTION_LENGTH else "")
+
+
+def percent(share: Number) -> str:
+    """Return a probability in percent with two digits; next to certainty as many as tell it from 100 %."""
+    exact = float(share)
+    if exact < _CLOSE or exact > 1 - _CLOSE:
+        return "0 %" if exact < 0.5 else "100 %"
+    nearest = min(exact, 1 - exact)
+    places = max(0, 1 - floor(log10(100 * exact))) if exact < 0.1 else 0
+    if 100 * nearest < 1 and exact > 0.5:
+        places = -floor(log10(100 * nearest))
+    digits = f"{100 * exact:.{places}f}"
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} %"
+
+
+def money(amount: Number) -> str:
+    """Return a value as it would be written in the file, with at most two decimals unless it is smaller."""
+    exact = float(amount)
+    if isinstance(amount, Fraction) and len(number_text(amount)) <= 6:
+        return number_text(amount)
+    return f"{exact:.2f}".rstrip("0").rstrip(".") if abs(exact) >= 0.1 else f"{exact:.2g}"
 
 
 def number_data(number: Number) -> dict[str, object]:

@@ -8,7 +8,7 @@ from cplc.decision.results import VERDICT_OF_PLAN, Bounds, LineResult, PlanFigur
 from cplc.records import dataclass
 from cplc.report.decision_text import strategy_lines
 from cplc.report.layout import Part, Style, plain
-from cplc.report.number_text import bounds_text, number_data, wrapped
+from cplc.report.number_text import bounds_text, money, number_data, percent, wrapped
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Threshold
 
@@ -23,6 +23,10 @@ class JudgedLine:
     expected: bool
     text: str
     place: str
+    sentences: tuple[str, ...] = ()
+    """The answer for people, and what costs most."""
+    source: tuple[str, int, int] | None = None
+    """File, line and column, for a link."""
 
     @property
     def is_as_expected(self) -> bool:
@@ -39,7 +43,12 @@ def verdict_text(line: JudgedLine, style: Style = plain) -> str:
     text = style(verdict, _part(line))
     if verdict == "undecided" or line.expected:
         return text
-    return text + (" (as expected)" if verdict == "stay away" else " (expected to stay away)")
+    return f"{text} ({expectation_text(line)})"
+
+
+def expectation_text(line: JudgedLine) -> str:
+    """Return how the verdict compares with the one that the file expects not to hold."""
+    return "as expected" if line.result.verdict == "stay away" else "expected to stay away"
 
 
 def _part(line: JudgedLine) -> Part:
@@ -64,6 +73,8 @@ def line_findings(result: LineResult) -> Iterator[str]:
 def plan_lines(system: System, line: JudgedLine, style: Style) -> Iterator[str]:
     """Yield the lines about one line of thresholds."""
     result = line.result
+    for sentence in line.sentences:
+        yield from wrapped(sentence, "  ")
     yield f"  {line.text}: {verdict_text(line, style)}  {style(line.place, 'place')}"
     if result.reason:
         yield from wrapped(result.reason, "    ")
@@ -75,6 +86,19 @@ def plan_lines(system: System, line: JudgedLine, style: Style) -> Iterator[str]:
     if len(result.front) > 1:
         yield "    what is possible together:"
         yield from (f"      {_figures(point)}" for point in result.front)
+
+
+def front_rows(result: LineResult) -> tuple[tuple[str, ...], ...]:
+    """Return a heading and a row of figures for each Pareto point, the best of the first figure first."""
+    if len(result.front) < 2:
+        return ()
+    heading = tuple(aspect for aspect, _ in result.front[0].figures)
+    points = sorted(result.front, key=lambda point: [-float(bounds.low) for _, bounds in point.figures])
+    rows = (
+        tuple(money(bounds.low) if aspect == "value" else percent(bounds.low) for aspect, bounds in point.figures)
+        for point in points
+    )
+    return (heading, *rows)
 
 
 def _figures(point: PlanFigures) -> str:
@@ -95,6 +119,7 @@ def line_data(line: JudgedLine) -> Data:
     return {
         "text": line.text,
         "place": line.place,
+        "sentence": " ".join(line.sentences),
         "verdict": verdict,
         "expected": "take part" if line.expected else "stay away",
         "as_expected": line.is_as_expected,

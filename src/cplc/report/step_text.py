@@ -45,7 +45,7 @@ def excluded_run_text(excluded: ExcludedStates) -> str:
     if not run.moves:
         return "an initial state is the first of them"
     steps = (step_text(excluded.system, *pair) for pair in zip(run.states, run.moves, strict=False))
-    return f"a shortest run to one of them: {', '.join(steps)}"
+    return f"{excluded.run_title} {', '.join(steps)}"
 
 
 def step_text(system: System, before: State, move: Move) -> str:

@@ -263,7 +263,7 @@ def _excluded(excluded: ExcludedStates, layout: Layout, places: Places) -> Itera
     if not excluded.run.moves:
         yield "an initial state is the first of them"
         return
-    yield "a shortest run to one of them:"
+    yield excluded.run_title
     rows = _rows(excluded.system, excluded.run)
     table = _Table(rows, layout, places)
     for number, row in enumerate(rows, 1):

@@ -98,6 +98,8 @@ class ResolvedFormula:
     """Its vacuous quantifiers."""
     constant_implications: tuple[str, ...] = ()
     """Explanations of its implications that a constant makes true."""
+    instances: tuple[tuple[str, int], ...] = ()
+    """The values of its outer universal quantifiers, each with its number of conjuncts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +122,14 @@ class _Instances:
         table = replace(self.table, problems=problems, nodes=0, is_full=False)
         resolver = Resolver(table, self.protocol_instance, {})
         resolver.has_ticks |= has_bounds
-        term = resolver.term(tree)
+        term, values = resolver.universal(tree)
         is_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
         return ResolvedFormula(
             None if is_wrong else term,
             problems.sorted(),
             resolver.vacuity.vacuous_quantifiers(table.fact_vacuity),
             resolver.vacuity.constant_implications(table.fact_vacuity),
+            values,
         )
 
 

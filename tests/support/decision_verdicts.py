@@ -1,0 +1,134 @@
+"""Comparison of the analysis of decisions with the judge, on one protocol."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+
+from tests.reference.decisions import ASPECTS, Game, Outcome, Plan, Requirement, co_operation
+from tests.support.generators.decision_games import NAME, Draft
+
+from cplc.compilation import CplCompilation
+from cplc.compilation.participants import participants
+from cplc.decision import Analysis, Bounds, analyse
+from cplc.decision.results import PlanFigures
+from cplc.source import Source
+from cplc.system.participant import Threshold
+
+_CLOSE = 1e-9
+
+
+class DecisionDisagreement(AssertionError):
+    """The analysis and the judge differ."""
+
+
+def compare(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Counter[str]) -> None:
+    """Raise `DecisionDisagreement` where the analysis contradicts the judge; count what was compared."""
+    for mistake in mistakes(draft, lines, counts):
+        text = "\n".join(" ".join(map(_shown, line)) for line in lines)
+        raise DecisionDisagreement(f"{mistake}\nlines:\n{text}\n{draft.text()}")
+
+
+def _shown(requirement: Requirement) -> str:
+    aspect, relation, value = requirement
+    return f"{aspect} {relation} {value}"
+
+
+def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True) -> Analysis:
+    """Return the analysis of the participant, with these lines of thresholds."""
+    (query,) = participants(CplCompilation(Source("game.cpl", text)), [NAME])
+    thresholds = [[Threshold(aspect, relation, value) for aspect, relation, value in line] for line in lines]  # type: ignore[arg-type]
+    return analyse(query.system, query.participant, thresholds, exact=exact, sensitivity=False)
+
+
+def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Counter[str]) -> Iterator[str]:
+    """Yield every difference between the analysis and the judge."""
+    compilation = CplCompilation(Source("game.cpl", draft.text()))
+    game = Game(compilation.model, NAME, limit=1000, plans=300)
+    together = Game(compilation.model, NAME, game.other_roles, limit=1000, plans=300)
+    _ = game.plans, together.plans
+    analysis = analysis_of(draft.text(), lines)
+    counts["games"] += 1
+    yield from _figures(game, together, analysis, counts)
+    for line, result in zip(lines, analysis.lines, strict=True):
+        expected = game.verdict(line)
+        counts[f"{expected}: {result.verdict}"] += 1
+        if not _agree(expected, result.verdict):
+            yield f"{result.verdict}, and it is {expected}"
+        if result.plan is not None:
+            yield from _plan(result.plan.figures, game.plans, counts)
+        if result.front:
+            yield from _front(result.front, game, counts)
+        if expected == "stay away" and result.verdict == "stay away":
+            needed = set(co_operation(compilation.model, NAME, line))
+            counts["co-operation"] += bool(needed)
+            if set(map(frozenset, result.sufficient)) != set(map(frozenset, needed)):
+                yield f"it depends on {result.sufficient}, and it is {needed}"
+
+
+def _agree(expected: str, verdict: str) -> bool:
+    """A line that only a randomised plan might meet may be undecided."""
+    return verdict == expected or (verdict == "undecided" and expected == "stay away")
+
+
+def _figures(game: Game, together: Game, analysis: Analysis, counts: Counter[str]) -> Iterator[str]:
+    alone, kept_going, away = game.alone(), together.alone(), game.staying_away.figures
+    rows: list[tuple[str, Bounds, Bounds | None, Bounds | None]] = [
+        (figure.aspect, figure.guaranteed, figure.kept_going, figure.staying_away) for figure in analysis.figures
+    ]
+    if analysis.gain is not None:
+        gain = analysis.gain
+        rows.append(("value", gain.guaranteed, gain.kept_going, gain.staying_away))
+    for aspect, *bounds in rows:
+        at = ASPECTS.index(aspect)
+        rights = (("alone", alone), ("if the others keep going", together.alone()), ("staying away", away))
+        for (kind, right), one in zip(rights, bounds, strict=True):
+            counts[f"figures {kind}"] += one is not None
+            if one is not None and not _is_exact(one, right[at]):
+                yield f"{aspect} {kind} is {one.low}..{one.high}, and it is {right[at]}"
+        if bounds[1] is None and kept_going[at] != alone[at]:
+            yield f"{aspect} is {kept_going[at]} if the others keep going, which is not said"
+
+
+def _front(front: Sequence[PlanFigures], game: Game, counts: Counter[str]) -> Iterator[str]:
+    """Yield a mistake for a point that no plan has; not all points need to be listed."""
+    for point in front:
+        yield from _plan(point.figures, game.plans, counts)
+    aspects = [aspect for aspect, _ in front[0].figures]
+    points = {tuple(bounds.low for _, bounds in point.figures) for point in front}
+    counts["fronts with all points" if points == game.front(aspects) else "fronts with some points"] += 1
+
+
+def _is_exact(bounds: Bounds, right: Fraction) -> bool:
+    return abs(float(bounds.low) - right) < _CLOSE and abs(float(bounds.high) - right) < _CLOSE
+
+
+def _plan(figures: Collection[tuple[str, Bounds]], plans: Sequence[Plan], counts: Counter[str]) -> Iterator[str]:
+    """Yield a mistake if no plan has these figures together."""
+    counts["plans"] += 1
+    positions = [(ASPECTS.index(aspect), bounds) for aspect, bounds in figures]
+    if not any(all(_is_exact(bounds, plan.figures[at]) for at, bounds in positions) for plan in plans):
+        shown = ", ".join(f"{aspect} {bounds.low}" for aspect, bounds in figures)
+        yield f"no plan has {shown} together"
+
+
+def lines_for(game: Game, picks: Sequence[int]) -> list[list[Requirement]]:
+    """Return lines of thresholds near the figures of plans: met by one plan, by none, and exactly at its edge."""
+    plans: list[Outcome] = [plan.figures for plan in [*game.participating, game.staying_away]]
+    lines = []
+    for pick in picks:
+        figures = plans[pick % len(plans)]
+        relation = (">", ">=")[pick // 7 % 2]
+        aspects = [ASPECTS[at] for at in range(4) if pick >> at & 1] or ["achievement", "conformance"]
+        other = plans[pick // 3 % len(plans)]
+        line = []
+        for aspect in aspects:
+            at = ASPECTS.index(aspect)
+            value = (figures if pick // 5 % 2 else other)[at]
+            if aspect != "value" and (value == 1 or not 0 <= value <= 1):
+                line.append((aspect, ">=", value))
+            else:
+                line.append((aspect, relation, value))
+        lines.append(line)
+    return lines
