@@ -38,6 +38,8 @@ from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 
 MAX_STATES = 5_000_000
+_BY_EFFORT: tuple[Aspect, ...] = ("conformance", "achievement", "value", "benefit")
+"""Figures by the effort that they take: totals may need a joint model of all components."""
 MAX_SAMPLED_STATES = 100_000
 """Maximum number of states of a model whose computed strategy is sampled."""
 _MAX_COALITIONS = 40
@@ -133,9 +135,12 @@ class _Analysing:
     def cache(self, attitude: Attitude = Attitude.TAKES_PART, assumed: frozenset[str] | None = None) -> ComponentCache:
         key = attitude, self.assumed if assumed is None else assumed
         if key not in self._caches:
-            self._caches[key] = ComponentCache(
+            cache = ComponentCache(
                 self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key
             )
+            if self._caches:
+                cache.share_components(next(iter(self._caches.values())))
+            self._caches[key] = cache
         return self._caches[key]
 
     def problem(self, aspects: tuple[Aspect, ...], attitude: Attitude, assumed: frozenset[str]) -> PlanProblem:
@@ -306,7 +311,7 @@ class _Analysing:
         """Return whether one plan meets the thresholds; those of figures that do not depend on choices come first."""
         same: list[tuple[Aspect, Bounds]] = []
         open_thresholds = []
-        for one in thresholds:
+        for one in sorted(thresholds, key=lambda one: _BY_EFFORT.index(one.aspect)):
             bounds, is_same = self.full(one.aspect, attitude, assumed)
             verdict = judged(bounds, one)
             if verdict == "fails":

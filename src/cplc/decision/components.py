@@ -446,6 +446,12 @@ class ComponentCache:
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """A number of states that each component is known to exceed, by its form."""
 
+    def share_components(self, other: ComponentCache) -> None:
+        """Use the components and canonical forms of another cache of the same system and participant."""
+        self.forms, self.form_of = other.forms, other.form_of
+        self.shapes, self.shape_of = other.shapes, other.shape_of
+        self.__dict__["splitting"] = other.splitting
+
     @cached_property
     def splitting(self) -> ComponentPartition | None:
         return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None

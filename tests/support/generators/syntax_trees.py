@@ -168,7 +168,9 @@ _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
     lambda inner: st.builds(ast.Each, names, _domains(expressions()), _some(inner), span=_here),
     max_leaves=3,
 )
-_thresholds = st.builds(ast.Threshold, names, st.sampled_from((">", ">=")), _decimals, _verdicts, span=_here)
+_thresholds = st.builds(
+    ast.Threshold, names, st.sampled_from((">", ">=")), _decimals, st.none() | _verdicts, span=_here
+)
 
 _assumed = st.builds(ast.Assumed, refs, _maybe, span=_here)
 _ends = st.one_of(st.just((None, None)), st.tuples(refs, refs))
@@ -204,7 +206,7 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         st.builds(ast.Check, _some(st.builds(ast.CheckItem, names, _verdicts), 1), _some(_assumed), span=_here),
         st.builds(ast.Fairness, expressions(), span=_here),
         st.builds(ast.Agent, names, _some(refs, 1), _some(_agent_items), docs, span=_here),
-        st.builds(ast.Analyze, refs, _some(_thresholds, 1), span=_here),
+        st.builds(ast.Analyze, refs, _some(_assumed), _some(_thresholds, 1), span=_here),
     ),
     lambda inner: st.builds(ast.For, names, _domains(expressions()), _some(inner), span=_here),
     max_leaves=3,
