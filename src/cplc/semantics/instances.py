@@ -139,8 +139,8 @@ class InstanceTable:
     indirect_changes: set[tuple[str, object]] = field(default_factory=set)
     """Changes caused by other operations: successors and claims of arguments are created."""
     """Each verb with the symbols of what some message performs it on."""
-    reads_age: bool = False
-    """True if some guard reads an age."""
+    has_ticks: bool = False
+    """Time passes: a deadline, a delay of a channel, an age or a content counts ticks."""
     nodes: int = 0
     is_full: bool = False
     """True once `MAX_NODES` is exceeded: it is reported, and the rest is left out."""
@@ -149,18 +149,18 @@ class InstanceTable:
         """Return whether the debtor has a commitment to the creditor."""
         return any(self.parties[name] == Parties(debtor, creditor) for name in self.commitments)
 
-    @property
-    def has_ticks(self) -> bool:
-        """Return whether time passes: a deadline, a delay of a channel, an age or a content counts ticks."""
-        bodies = [pending.body for pending in self.commitments.values()]
-        timed = any(body.within or body.expires or resolved.counts_ticks(body.consequent) for body in bodies)
-        bounds = (pending.body for pending in self.other_declarations)
-        return (
-            timed
-            or any(isinstance(body, resolved.Channel) and body.within is not None for body in bounds)
-            or self.reads_age
-            or any(resolved.counts_ticks(pending.body.content) for pending in self.claims.values())
-        )
+    def note_time(self, body: resolved.Body) -> None:
+        """Take note of whether time passes because of an instance of this declaration."""
+        match body:
+            case resolved.Commitment():
+                timed = bool(body.within or body.expires or resolved.counts_ticks(body.consequent))
+            case resolved.Claim():
+                timed = resolved.counts_ticks(body.content)
+            case resolved.Channel():
+                timed = body.within is not None
+            case _:
+                timed = False
+        self.has_ticks |= timed
 
     def claims_between(self, one: str, other: str) -> bool:
         """Return whether a claim of one of the two to the other is declared."""

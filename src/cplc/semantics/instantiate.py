@@ -240,6 +240,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.commitments[name] = PendingInstance(name, body, protocol_instance, values, scope)
+                        self.table.note_time(body)
                 case resolved.Claim(symbol):
                     parties = self._ends(body.maker, body.addressee, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
@@ -250,6 +251,7 @@ class Instantiator:
                     ):
                         self.table.parties[name] = parties
                         self.table.claims[name] = PendingInstance(name, body, protocol_instance, values, scope)
+                        self.table.note_time(body)
                 case resolved.Fact(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self.table.facts[name] = PendingInstance(name, body, protocol_instance, values, scope)
@@ -264,6 +266,7 @@ class Instantiator:
                     self.table.other_declarations.append(PendingInstance(name, body, protocol_instance, values, scope))
                 case _:
                     self.table.other_declarations.append(PendingInstance("", body, protocol_instance, values, scope))
+                    self.table.note_time(body)
 
     def _ends(
         self, first: resolved.RoleTree, second: resolved.RoleTree, protocol_instance: ProtocolInstance, values: Values

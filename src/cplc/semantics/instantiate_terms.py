@@ -418,7 +418,7 @@ class Resolver:
                 return t.Own(name)
             case resolved.AgeOf(commitment, span):
                 subject = self.instance(commitment)
-                self._table.reads_age = True
+                self._table.has_ticks = True
                 return None if subject is None else self._atom(t.Age(subject), span)
             case resolved.Payload(message, parameter, span):
                 name_ = self.instance(message)
