@@ -143,15 +143,15 @@ def test_family_with_every_property_is_analysed_in_time() -> None:
 
 
 def test_each_commitment_is_asked_once_whether_it_counts_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = 0
+    visits = 0
     counts_ticks = resolved.counts_ticks
 
     def counting(tree: resolved.Tree) -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal visits
+        visits += 1
         return counts_ticks(tree)
 
     monkeypatch.setattr(resolved, "counts_ticks", counting)
     body = "commitment c = C(A, b, m, n) b -> A : m A -> b : o means create c A -> b : n"
     assert not codes(f"protocol P {{ role A role B[30] for b in B {{ {body} }} }}")
-    assert asked == 30
+    assert visits == 30
