@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
-from tests.reference.decisions import ASPECTS, Game, Outcome, Plan, Requirement, co_operation
+from tests.reference.decisions import ASPECTS, Game, Outcome, Plan, Requirement, co_operation, is_met
 from tests.support.generators.decision_games import NAME, Draft
 
 from cplc.compilation import CplCompilation
 from cplc.compilation.participants import participants
 from cplc.decision import Analysis, Bounds, analyse
+from cplc.decision.randomised_plans import matrix_game
 from cplc.decision.results import PlanFigures
 from cplc.source import Source
 from cplc.system.participant import Threshold
@@ -56,6 +57,14 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
         counts[f"{expected}: {result.verdict}"] += 1
         if not _agree(expected, result.verdict):
             yield f"{result.verdict}, and it is {expected}"
+        plans = game.participating if game.staying_away.meets(line) else game.plans
+        by_chance = _some_mixture_meets(plans, line)
+        if result.verdict == "stay away" and by_chance:
+            yield "stay away, and a mixture of plans meets it"
+        if result.reason == "only by tossing a coin":
+            counts["only by tossing a coin"] += 1
+            if not by_chance:
+                yield "only by tossing a coin, and no mixture of plans meets it"
         if result.plan is not None:
             yield from _plan(result.plan.figures, game.plans, counts)
         if result.front:
@@ -65,6 +74,15 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
             counts["co-operation"] += bool(needed)
             if set(map(frozenset, result.sufficient)) != set(map(frozenset, needed)):
                 yield f"it depends on {result.sufficient}, and it is {needed}"
+
+
+def _some_mixture_meets(plans: Sequence[Plan], line: Sequence[Requirement]) -> bool:
+    """Return whether the convex combination of what plans guarantee meets the line, for some probabilities."""
+    chosen = list(dict.fromkeys(plan.figures for plan in plans))
+    slack = [[figures[ASPECTS.index(aspect)] - value for aspect, _, value in line] for figures in chosen]
+    _, weights = matrix_game(slack)
+    mixed = [sum(w * row[at] for w, row in zip(weights, slack, strict=True)) for at in range(len(line))]
+    return all(is_met(Fraction(one), relation, Fraction(0)) for one, (_, relation, _) in zip(mixed, line, strict=True))
 
 
 def _agree(expected: str, verdict: str) -> bool:

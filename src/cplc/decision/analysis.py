@@ -10,7 +10,7 @@ from math import inf, isinf
 
 from cplc.decision.components import ComponentCache, ComponentGroup, isomorphic_components
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
-from cplc.decision.plans import Decided, PartPlan, PlanProblem, Status
+from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PartPlan, PlanProblem, Status
 from cplc.decision.reachability import step_name
 from cplc.decision.results import (
     VERDICT_OF_PLAN,
@@ -328,6 +328,8 @@ class _Analysing:
                 decided = replace(
                     problem.decide([one for one in open_thresholds if one.aspect in subset]), aspects=subset
                 )
+        if decided.by_chance and decided.aspects != aspects:
+            decided = replace(decided, reason=PERHAPS_BY_CHANCE, by_chance=False)
         figures = dict(same) | dict(zip(decided.aspects, decided.figures, strict=False))
         return replace(decided, aspects=tuple(figures), figures=tuple(figures.values()))
 

@@ -8,12 +8,13 @@ vectors of each part, checked to choose alike where it looks alike, and evaluate
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, permutations
 from math import isinf
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
@@ -31,6 +32,7 @@ from cplc.decision.observation import (
     permitted,
     unfolded,
 )
+from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.reachability import OrderedMdp, with_rounding_errors
 from cplc.decision.results import Bounds, Number, judged
 from cplc.decision.rewards import has_unbounded_reward, step_rewards, with_sign_of_reward
@@ -158,6 +160,7 @@ class PlanProblem:
         self.rewards = step_rewards(rewards_by_step(cache.participant))
         self.parts = tuple(self._parts())
         self._alone: dict[int, tuple[Bounds, tuple[PartPlan, ...]]] = {}
+        self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
 
     # --- parts
 
@@ -271,7 +274,11 @@ class PlanProblem:
     # --- thresholds together
 
     def decide(self, thresholds: Sequence[Threshold]) -> Decided:
-        """Return whether one plan meets all thresholds."""
+        """Return whether one plan meets all thresholds; where none does, a randomised plan may leave it open."""
+        decided = self._deterministic(thresholds)
+        return decided if decided.status == "passes" else self._randomised(thresholds, decided)
+
+    def _deterministic(self, thresholds: Sequence[Threshold]) -> Decided:
         dimensions = sorted({self.aspects.index(one.aspect) for one in thresholds})
         alone = {at: self.alone(at) for at in dimensions}
         if any(_fails(alone[self.aspects.index(one.aspect)][0], one) for one in thresholds):
@@ -288,8 +295,119 @@ class PlanProblem:
             return Decided("unknown", reason="the model has cycles, and its own choices trade off")
         return self._search(thresholds)
 
+    # --- randomised plans
+
+    def _randomised(self, thresholds: Sequence[Threshold], decided: Decided) -> Decided:
+        """Return whether a plan that tosses coins meets the thresholds, where no deterministic one is known to."""
+        perhaps = Decided("unknown", reason=PERHAPS_BY_CHANCE) if decided.status == "fails" else decided
+        for one in thresholds:
+            at = self.aspects.index(one.aspect)
+            if _fails(self.alone(at)[0], one) and _fails(self._beforehand(at), one):
+                return Decided("fails")
+        points = self._attained_points(sorted({self.aspects.index(one.aspect) for one in thresholds}))
+        slack = [
+            [point[self.aspects.index(one.aspect)] - Fraction(one.value) for point in points] for one in thresholds
+        ]
+        value, weights = matrix_game([[-each for each in row] for row in slack])
+        if value < 0 or (value == 0 and all(one.relation == ">=" for one in thresholds)):
+            return Decided("unknown", reason=_BY_CHANCE, by_chance=True) if decided.status == "fails" else decided
+        if self._excluded(thresholds, weights) or self._excluded_by_parts(thresholds):
+            return Decided("fails")
+        return perhaps
+
+    def _attained_points(self, dimensions: Sequence[int]) -> list[tuple[Fraction, ...]]:
+        """Return figures that plans guarantee."""
+        plans = [self.alone(at)[1] for at in dimensions]
+        if 1 < len(dimensions) <= _MAX_ORDERED:
+            plans += map(self._in_order, permutations(dimensions))
+        each = [self.figures_of(plan) for plan in plans]
+        if len(dimensions) > 1:
+            with suppress(ResourceExhausted):
+                each += (point.figures for point in self.pareto())
+        lows = [[bounds.low for bounds in figures] for figures in each]
+        return list(
+            dict.fromkeys(tuple(Fraction(one) for one in point) for point in lows if not any(map(isinf, point)))
+        )
+
+    def _beforehand(self, dimension: int) -> Bounds:
+        """Return an upper bound of one figure: the best plan against a world that has decided everything before."""
+        each = []
+        for part in self.parts:
+            attained = self._attained(part, dimension)
+            bounds = attained.bounds
+            if part.has_choices and part.ordered.is_acyclic and part.whole.model.initial == 1:
+                objective = part.objectives[dimension].lifted(attained.origin)
+                exact = self.cache.exact or len(attained.whole.model) <= EXACT_STATES
+                values = objective.values(PartPlan(part, *_plan_of(attained)).model, exact, self.cache.fairness)
+                fixed_world = resolved(attained.whole, objective, values.low)
+                full = initial_bounds(objective, OrderedMdp(fixed_world.model), exact, self.cache.fairness)
+                best = best_observed(fixed_world, objective, full, exact=exact, fairness=self.cache.fairness)
+                bounds = Bounds(bounds.low, best.bounds.high)
+            elif part.has_choices:
+                objective = part.objectives[dimension]
+                full = initial_bounds(objective, part.ordered, self.cache.exact, self.cache.fairness)
+                bounds = Bounds(bounds.low, full.high)
+            each.append((bounds, part.times))
+        return self._together(dimension, each)
+
+    def _excluded(self, thresholds: Sequence[Threshold], weights: Sequence[Fraction]) -> bool:
+        """Return whether no plan gets so much of the weighted sum of the figures, even with full observation."""
+        deciding = [part for part in self.parts if part.has_choices]
+        if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
+            return False
+        rest = self.figures_of(
+            [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
+        )
+        if any(isinf(one.high) for one in rest):
+            return False
+        total = Fraction(0)
+        factors = [Fraction(0)] * len(self.aspects)
+        for one, weight in zip(thresholds, weights, strict=True):
+            at = self.aspects.index(one.aspect)
+            high = Fraction(rest[at].high)
+            total += weight * Fraction(one.value)
+            if one.aspect == "value":
+                total -= weight * high
+                factors[at] += weight * self.rewards.unit
+            else:
+                factors[at] += weight * high
+        most, is_exact = weighted_value(deciding[0].ordered, deciding[0].objectives, factors)
+        if not is_exact:
+            return float(most) < float(total) - TOLERANCE * max(1.0, abs(float(total)))
+        is_strict = any(one.relation == ">" and weight for one, weight in zip(thresholds, weights, strict=True))
+        return most < total or (most == total and is_strict)
+
+    def _excluded_by_parts(self, thresholds: Sequence[Threshold]) -> bool:
+        """Return whether no mixture of combined vectors of the parts meets the thresholds, for two figures.
+
+        Randomised plans of one part may only get what mixtures of its vectors get: no weighted sum is larger.
+        """
+        deciding = [part for part in self.parts if part.has_choices]
+        if len(self.aspects) != 2 or any(part.times > 1 or not part.ordered.is_acyclic for part in deciding):
+            return False
+        cap = _CAPS[0]
+        for part in deciding:
+            vectors = [vector for vector, _ in self._front(part.whole, part, cap, "upper").initial(cap, "upper")]
+            for weights in normals(vectors):
+                most, _ = weighted_value(part.ordered, part.objectives, weights)
+                here = max(sum(float(w) * x for w, x in zip(weights, one, strict=True)) for one in vectors)
+                if float(most) > here + TOLERANCE * max(1.0, abs(here)):
+                    return False
+        rows = []
+        combined = self._combined(self._fronts(cap), cap)
+        for one in thresholds:
+            at = self.aspects.index(one.aspect)
+            unit = self.rewards.unit if one.aspect == "value" else 1
+            rows.append([Fraction(one.value) - Fraction(vector[at]) * unit for vector, _ in combined])
+        return matrix_game(rows)[0] > TOLERANCE * max(1.0, *(abs(float(one.value)) for one in thresholds))
+
+    # --- search
+
     def _in_order(self, dimensions: Sequence[int]) -> tuple[PartPlan, ...]:
         """Return a plan that is best for the figures in this order (lexicographically), as far as it sees what is."""
+        dimensions = tuple(dimensions)
+        if dimensions in self._ordered:
+            return self._ordered[dimensions]
         plans = []
         for part in self.parts:
             exact = self.cache.exact or len(part.whole.model) <= EXACT_STATES
@@ -303,7 +421,8 @@ class PlanProblem:
             full = initial_bounds(objective, OrderedMdp(whole.model), exact, self.cache.fairness)
             attained = best_observed(whole, objective, full, exact=exact, fairness=self.cache.fairness)
             plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
-        return tuple(plans)
+        self._ordered[dimensions] = tuple(plans)
+        return self._ordered[dimensions]
 
     def _passes(self, figures: Sequence[Bounds], thresholds: Sequence[Threshold]) -> bool:
         return all(judged(figures[self.aspects.index(one.aspect)], one) == "holds" for one in thresholds)
@@ -320,12 +439,16 @@ class PlanProblem:
             if not passing:
                 return Decided("fails")
             thinned = any(one.thinned for one in self._fronts(cap))
+            # The vectors are rounded; the figures of their plans, as far as these see what they need, are exact.
+            left_open = thinned
             for picks in passing:
                 plans = self._plans(picks, cap)
-                if plans is not None:
-                    figures = self.figures_of(plans)
-                    if self._passes(figures, thresholds):
-                        return Decided("passes", plans, figures)
+                figures = () if plans is None else self.figures_of(plans)
+                if plans is not None and self._passes(figures, thresholds):
+                    return Decided("passes", plans, figures)
+                left_open = left_open or plans is None or not all(one.is_exact for one in figures)
+            if not left_open:
+                return Decided("fails")
             if not thinned:
                 break
         if len(deciding) == 1:
@@ -512,11 +635,17 @@ def _undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple
     return result
 
 
+_BY_CHANCE = "only by tossing a coin"
+PERHAPS_BY_CHANCE: Final = "no deterministic plan meets it, and one that tosses coins might"
 _SEES_LESS = "an upper bound passes, but no plan over what it sees was found to"
 
 
 def _scaled(value: Number, unit: Fraction) -> Number:
     return value if isinstance(value, float) and isinf(value) else value * unit
+
+
+def _plan_of(attained: Attained) -> tuple[ObservedMdp, Sequence[int], Plan]:
+    return attained.whole, attained.origin, attained.plan
 
 
 def _fails(bounds: Bounds, threshold: Threshold) -> bool:
