@@ -83,20 +83,41 @@ class Attained:
 
 
 def observed(model: Mdp, views: Sequence[Hashable], choice: Mapping[int, Hashable]) -> ObservedMdp:
-    """Return the model without choices to wait where something that looks alike does not allow it."""
-    stops = {
-        views[state]
-        for state, action in ObservedMdp(model, views, choice).controlled()
-        if all(choice[event] != NO_STEP for event in model.events(action))
-    }
-    keep = {
-        event
-        for state, action in ObservedMdp(model, views, choice).controlled()
-        for event in model.events(action)
-        if choice[event] != NO_STEP or views[state] not in stops
-    }
-    smaller, events = _rebuilt(model, keep)
-    return ObservedMdp(smaller, views, {new: choice[old] for new, old in events.items() if old in choice})
+    """Return the model with the choices that the participant has where it cannot tell states apart.
+
+    It cannot wait where something that looks alike does not allow it. To insist on a send that is possible where it
+    looks alike, but not here (the channel is full), is to wait for it.
+    """
+    whole = ObservedMdp(model, views, choice)
+    stops: set[Hashable] = set()
+    sends: dict[Hashable, dict[Hashable, None]] = {}
+    for state, action in whole.controlled():
+        mine = [choice[event] for event in model.events(action)]
+        sends.setdefault(views[state], {}).update((one, None) for one in mine if one != NO_STEP)
+        if NO_STEP not in mine:
+            stops.add(views[state])
+
+    def offered(state: int, action: int) -> Iterator[tuple[Hashable, int]]:
+        """Yield each choice with the event that it takes."""
+        events = {choice[event]: event for event in model.events(action)}
+        yield from ((choice[event], event) for event in model.events(action) if choice[event] != NO_STEP)
+        if NO_STEP in events:
+            yield from ((one, events[NO_STEP]) for one in sends[views[state]] if one not in events)
+            if views[state] not in stops:
+                yield NO_STEP, events[NO_STEP]
+
+    result = Mdp(model.chances, model.initial)
+    choices: dict[int, Hashable] = {}
+    for state in range(len(model)):
+        for action in model.options(state):
+            events: Sequence[int] = model.events(action)
+            if model.kind[action] == ActionKind.CONTROLLED:
+                named = list(offered(state, action))
+                choices.update((len(result.chance) + at, name) for at, (name, _) in enumerate(named))
+                events = [event for _, event in named]
+            result.add_action(ActionKind(model.kind[action]), [_event(model, event) for event in events])
+        result.close()
+    return ObservedMdp(result, views, choices)
 
 
 def _rebuilt(model: Mdp, keep: set[int]) -> tuple[Mdp, dict[int, int]]:
