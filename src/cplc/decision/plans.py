@@ -17,6 +17,7 @@ from math import isinf
 from typing import Final, Literal
 
 from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
+from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import (
@@ -519,7 +520,7 @@ class PlanProblem:
         """Return the plan that the entries describe, if it chooses alike in all states that look alike."""
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
-            choices = _choices(part.whole, self._front(part.whole, part, cap, "upper"), entry)
+            choices = choices_of(part.whole, self._front(part.whole, part, cap, "upper"), entry)
             if any(len(several) > 1 for several in choices.values()):
                 return self._plans_by_histories(entries, cap)
             plan = {place: next(iter(several)) for place, several in choices.items()}
@@ -533,7 +534,9 @@ class PlanProblem:
                 histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
             except ResourceExhausted:
                 return None
-            choices = _followed(part.whole, self._front(part.whole, part, cap, "upper"), entry, histories, origin)
+            choices = choices_by_histories(
+                part.whole, self._front(part.whole, part, cap, "upper"), entry, histories, origin
+            )
             if choices is None:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
@@ -574,7 +577,7 @@ class PlanProblem:
                 continue
             conflict: Hashable | None = None
             for entry in passing:
-                choices = _choices(here, vectors, entry)
+                choices = choices_of(here, vectors, entry)
                 conflict = next((place for place, several in choices.items() if len(several) > 1), None)
                 chosen = {place: next(iter(several)) for place, several in choices.items()} | plan
                 whole_plan = (*fixed_parts, PartPlan(part, histories, origin, chosen))
@@ -666,50 +669,3 @@ def _summed(whole: ObservedMdp, model: Mdp, states: Sequence[int]) -> ObservedMd
                 if before in whole.choices:
                     choices[event] = whole.choices[before]
     return ObservedMdp(model, [whole.sets[state] for state in states], choices)
-
-
-def _choices(whole: ObservedMdp, vectors: Front, entry: Entry) -> dict[Hashable, set[Hashable]]:
-    """Return the choices that a plan makes at each information set that it reaches, the earliest first."""
-    model = whole.model
-    choices: dict[Hashable, set[Hashable]] = {}
-    new = list(entry[1])
-    visited = set(new)
-    for state, number in new:
-        picks = dict(vectors.entries[state][number][1])
-        for action in model.options(state):
-            for event in model.events(action):
-                if event in whole.choices and any(at in picks for at in model.transitions(event)):
-                    choices.setdefault(whole.sets[state], set()).add(whole.choices[event])
-        for at, chosen in picks.items():
-            after = model.target[at], chosen
-            if after not in visited:
-                visited.add(after)
-                new.append(after)
-    return choices
-
-
-def _followed(
-    whole: ObservedMdp, vectors: Front, entry: Entry, histories: ObservedMdp, origin: Sequence[int]
-) -> dict[Hashable, Hashable] | None:
-    """Return the choices of a plan by the history of local states; None if it would have to see more."""
-    model, deep = whole.model, histories.model
-    choices: dict[Hashable, Hashable] = {}
-    new = [(at, number) for at, (_, number) in zip(range(deep.initial), entry[1], strict=True)]
-    visited = set(new)
-    for node, number in new:
-        state = origin[node]
-        picks = dict(vectors.entries[state][number][1])
-        for action, deeper in zip(model.options(state), deep.options(node), strict=True):
-            for event, below in zip(model.events(action), deep.events(deeper), strict=True):
-                taken = [at in picks for at in model.transitions(event)]
-                if event in whole.choices and any(taken):
-                    place = histories.sets[node]
-                    if choices.setdefault(place, whole.choices[event]) != whole.choices[event]:
-                        return None
-                for at, under in zip(model.transitions(event), deep.transitions(below), strict=True):
-                    if at in picks:
-                        after = deep.target[under], picks[at]
-                        if after not in visited:
-                            visited.add(after)
-                            new.append(after)
-    return choices
