@@ -12,6 +12,8 @@ from tests.support.decision_verdicts import analysis_of
 from cplc.decision import Analysis
 from cplc.decision.randomised_plans import matrix_game, normals
 
+GUESS = "    goal heads & callHeads | tails & callTails\n    believes Bob: "
+
 
 def _analysis(body: str, agent: str, *line: tuple[str, str, str], sync: bool = True) -> Analysis:
     """Return the analysis of the participant `Pia` that plays `Ann`, in a protocol with Bob and Cyd."""
@@ -31,6 +33,23 @@ def test_participant_that_insists_on_a_send_waits_for_its_channel() -> None:
 """
     analysis = _analysis(body, "    goal second", ("achievement", ">=", "1"), sync=False)
     assert [figure.guaranteed.low for figure in analysis.figures] == [1, 1]
+    assert analysis.lines[0].verdict == "take part"
+
+
+def test_order_of_what_came_tells_more_than_the_local_state() -> None:
+    body = """
+  Bob -> Cyd : heads
+  Bob -> Cyd : tails
+  choice heads | tails
+  Bob -> Ann : one  after heads | tails & two
+  Bob -> Ann : two  after tails | heads & one
+  Ann -> Cyd : callHeads  after one & two
+  Ann -> Cyd : callTails  after one & two
+  choice callHeads | callTails
+"""
+    agent = GUESS + "heads 0.5 | tails 0.5\n    believes Bob: one 1\n    believes Bob: two 1"
+    analysis = _analysis(body, agent, ("achievement", ">", "1/2"))
+    assert analysis.figure("achievement").guaranteed.low == 1
     assert analysis.lines[0].verdict == "take part"
 
 
@@ -73,7 +92,6 @@ COIN = """
   Ann -> Cyd : callTails
   choice callHeads | callTails
 """
-GUESS = "    goal heads & callHeads | tails & callTails\n    believes Bob: "
 
 
 def test_tossing_coins_does_not_help_against_a_fair_coin() -> None:

@@ -265,19 +265,23 @@ def optimal_choices(whole: ObservedMdp, action: int, objective: Objective, value
 
 
 def best_observed(whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool) -> Attained:
-    """Return the best value of a strategy over observations, given bounds by full observation."""
+    """Return the best value of a strategy over observations, given bounds by full observation.
+
+    A strategy over local states alone is only a lower bound: their history tells more.
+    """
     plain = range(len(whole.model))
     bounds, plan = _Search(whole, objective, exact, fairness, full).run()
+    bounds = Bounds(bounds.low, full.high)
     if not _closed(bounds) and OrderedMdp(whole.model).is_acyclic:
         try:
             histories, origin = unfolded(whole, MAX_UNFOLDED_STATES)
         except ResourceExhausted:
-            return Attained(Bounds(bounds.low, full.high), plan, whole, plain)
+            return Attained(bounds, plan, whole, plain)
         deeper, strategy = _Search(histories, objective.lifted(origin), exact, fairness, full).run()
         if deeper.low >= bounds.low:
             return Attained(deeper, strategy, histories, origin)
         return Attained(Bounds(bounds.low, deeper.high), plan, whole, plain)
-    return Attained(Bounds(bounds.low, bounds.high if _closed(bounds) else full.high), plan, whole, plain)
+    return Attained(bounds, plan, whole, plain)
 
 
 def _closed(bounds: Bounds) -> bool:
