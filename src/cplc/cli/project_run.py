@@ -110,7 +110,7 @@ class ProjectRun:
         if paths:
             named = files_in(paths, *ENDINGS)
             if not named:
-                output.write("no .cpl or .ispl file found: nothing was done\n", err=True)
+                output.write("error: no .cpl or .ispl file found: nothing was done\n", err=True)
                 return None
             folders = dict.fromkeys(Path(file).parent for file in named)
             each = {one.path: one.diagnostics for one in map(settings_for, folders)}
