@@ -164,7 +164,7 @@ def _is_operator_word(value: ast.Expr) -> bool:
 
 
 _values = expressions().filter(lambda value: not _is_operator_word(value))
-"""What a payload can be: only single roles have names of operators, and no payload is a role."""
+"""Payloads: only single roles have names of operators, and no payload is a role."""
 _events = st.builds(ast.Event, refs, _some(_values), _decimals, st.none() | _decimals, span=_here)
 _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
     st.one_of(
