@@ -72,17 +72,17 @@ def test_work_does_not_exceed_recorded_budget(
     pytest.importorskip("oxidd")
     golden = json.loads(_KNOWN.read_text(encoding="utf-8")) if _KNOWN.exists() else {}
     name = f"{family.name}, {kind}"
-    known = golden.get(name, {})
+    recorded = golden.get(name, {})
     work = _work(family, kind, counted)
     for _ in range(_RUNS - 1):
-        if update_golden or work["nodes"] > known["nodes"] * _TOLERANCE:
+        if update_golden or work["nodes"] > recorded["nodes"] * _TOLERANCE:
             work = min(work, _work(family, kind, counted), key=lambda one: one["nodes"])
     if update_golden:
         _KNOWN.write_text(json.dumps({**golden, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         return
     for measure, number in work.items():
-        assert number <= known[measure] * _TOLERANCE, f"more {measure}"
-        assert number >= known[measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"
+        assert number <= recorded[measure] * _TOLERANCE, f"more {measure}"
+        assert number >= recorded[measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"
 
 
 def _work(family: Family, kind: str, counted: Callable[[], dict[str, int]]) -> dict[str, int]:

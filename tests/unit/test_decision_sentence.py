@@ -66,7 +66,7 @@ def test_sam_is_told_of_one_plan() -> None:
     assert first[0] == "Take part only if `Buyer` does: otherwise nothing ensures that you achieve your goals."
     assert second == [
         "Take part: you keep every commitment for sure and achieve your goals with 65 %.",
-        "What costs most: each Buyer sends `pass` 40 % of the time, which takes 19 % off your goals.",
+        "Largest cost: each Buyer sends `pass` 40 % of the time, which takes 19 % off your goals.",
     ]
 
 
@@ -74,5 +74,5 @@ def test_alice_is_told_the_cause() -> None:
     (first, _) = _told("ecommerce", "Alice")
     assert first == [
         "Take part: you gain with 99.9 %, and keep every commitment and achieve your goals with 61 %.",
-        "What costs most: each Provider sends `noProvide` 10 % of the time, which takes 5.9 % off your commitments.",
+        "Largest cost: each Provider sends `noProvide` 10 % of the time, which takes 5.9 % off your commitments.",
     ]

@@ -63,7 +63,7 @@ def test_cutoff_if_members_share_nothing() -> None:
     answer, sizes = _only(_shop())
     assert answer == "holds"
     assert sizes == (
-        "holds for every customers from 1 on: verified for customers = 1 to 2, "
+        "holds for all customers >= 1: verified for customers = 1 to 2, "
         "the rest proved by a cutoff: further members change nothing that it depends on"
     )
 
@@ -117,7 +117,7 @@ def test_invariant_of_pairs() -> None:
 def test_member_by_number_leaves_smaller_sizes_unknown() -> None:
     answer, reason = _only(_shop("  property p: AG (pay[2] -> EF ship[2])"))
     assert answer == "unknown"
-    assert reason.startswith("holds for every customers from 2 on: verified for customers = 2, ")
+    assert reason.startswith("holds for all customers >= 2: verified for customers = 2, ")
     assert reason.endswith("the file has errors for customers = 1: There is no `pay[2]`")
     grown = compile(_SHOP.format(asked="  property p: AG (pay[2] -> EF ship[2])", ship="").replace("1..64", "2..64"))
     assert _only(grown)[0] == "holds"

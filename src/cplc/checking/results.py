@@ -262,7 +262,7 @@ class SizeCoverage:
             return ""
         verified = self._sizes(self.verified)
         if self.proof is not None:
-            every = f"holds for every {self.parameter} from {self.verified[0]} on{fixed}"
+            every = f"holds for all {self.parameter} >= {self.verified[0]}{fixed}"
             return f"{every}: verified for {verified}, the rest proved by {self.proof}"
         if self.scope == "declared sizes":
             sizes = "the only declared size" if self.least == self.greatest else "all declared sizes, each verified"

@@ -121,7 +121,7 @@ def _cause(participant: Participant, analysis: Analysis, line: LineResult) -> It
             lost = (
                 f"costs {money(cost)} on average" if is_money else f"takes {percent(cost)} off {_KINDS[worst.aspect]}"
             )
-            yield f"What costs most: {_event(participant, analysis, worst)}, which {lost}."
+            yield f"Largest cost: {_event(participant, analysis, worst)}, which {lost}."
             return
 
 
