@@ -20,7 +20,7 @@ from cplc.compilation import BoundQuestion, CplCompilation, load
 from cplc.engines.symbolic import bdd
 from cplc.engines.symbolic.engine import SymbolicEngine
 
-_KNOWN = Path(__file__).parent / "golden" / "work.json"
+_RECORDED = Path(__file__).parent / "golden" / "work.json"
 _SIZE = 4
 _TOLERANCE = 1.25
 _RUNS = 3
@@ -70,7 +70,7 @@ def test_work_does_not_exceed_recorded_budget(
     family: Family, kind: str, counted: Callable[[], dict[str, int]], update_golden: bool
 ) -> None:
     pytest.importorskip("oxidd")
-    golden = json.loads(_KNOWN.read_text(encoding="utf-8")) if _KNOWN.exists() else {}
+    golden = json.loads(_RECORDED.read_text(encoding="utf-8")) if _RECORDED.exists() else {}
     name = f"{family.name}, {kind}"
     recorded = golden.get(name, {})
     work = _work(family, kind, counted)
@@ -78,7 +78,7 @@ def test_work_does_not_exceed_recorded_budget(
         if update_golden or work["nodes"] > recorded["nodes"] * _TOLERANCE:
             work = min(work, _work(family, kind, counted), key=lambda one: one["nodes"])
     if update_golden:
-        _KNOWN.write_text(json.dumps({**golden, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        _RECORDED.write_text(json.dumps({**golden, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         return
     for measure, number in work.items():
         assert number <= recorded[measure] * _TOLERANCE, f"more {measure}"
