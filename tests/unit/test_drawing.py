@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cplc.compilation import CplCompilation, load
+from cplc.compilation import Compilation, CplCompilation, load
+from cplc.diagnostics.core import Diagnostic
 from cplc.drawing import graph as graphs
 from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families, graph_svg
 from cplc.drawing.layout import MAX_WIDTH, Link, Size, layout
@@ -58,6 +59,12 @@ _LANGUAGES = {
         rf"|  {_ID}(?: -> {_ID})*(?: \[(?:\w+=(?:{_QUOTED}|[\w.]+)(?:, )?)+\])?"
     ),
 }
+
+
+def _compiled(path: Path) -> Compilation:
+    compilation = load(str(path))
+    assert not isinstance(compilation, Diagnostic)
+    return compilation
 
 
 def _system(name: str, **parameters: str) -> System:
@@ -178,7 +185,7 @@ def _drawn_width(graph: Graph) -> float:
 
 @pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.*pl")), ids=lambda path: path.name)
 def test_drawings_of_examples_fit_a_page(path: Path) -> None:
-    compilation = load(str(path))
+    compilation = _compiled(path)
     system = compilation.system
     agents = {family(agent.name): agent for agent in reversed(system.agents)}
     graphs = [local_state_graph(system, agent, agent.name) for agent in agents.values()]
@@ -190,7 +197,7 @@ def test_drawings_of_examples_fit_a_page(path: Path) -> None:
 
 
 def test_all_states_of_a_large_system_fit_a_page() -> None:
-    graph = state_graph(load(str(_EXAMPLES / "cryptographers.ispl")).system, "")
+    graph = state_graph(_compiled(_EXAMPLES / "cryptographers.ispl").system, "")
     assert (len(graph.nodes), graph.more) == (40, 25)
     assert _drawn_width(graph) <= MAX_WIDTH
 
