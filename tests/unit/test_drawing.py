@@ -34,7 +34,7 @@ from cplc.drawing.sequence import (
 from cplc.drawing.state_diagrams import local_state_graph, state_graph
 from cplc.report.run_report import family
 from cplc.simulation.random_walk import draw
-from cplc.system.model import System
+from cplc.system.model import Claim, Commitment, System
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _NASTY = '"]-->|end\n\\<b>&;#%{}`__**//'
@@ -190,7 +190,8 @@ def test_drawings_of_examples_fit_a_page(path: Path) -> None:
     agents = {family(agent.name): agent for agent in reversed(system.agents)}
     graphs = [local_state_graph(system, agent, agent.name) for agent in agents.values()]
     if isinstance(compilation, CplCompilation):
-        obligations = {family(one.name): one for one in (*system.commitments, *system.claims)}
+        declared: list[Commitment | Claim] = [*system.commitments, *system.claims]
+        obligations = {family(one.name): one for one in declared}
         graphs += [lifecycle_graph(system, one, one.name) for one in obligations.values()]
         graphs += [obligations_graph(system, ""), message_graph(system, "")]
     assert max(map(_drawn_width, graphs)) <= MAX_WIDTH
