@@ -270,9 +270,9 @@ def test_one_order_keeps_final_states_and_steps(seed: int) -> None:
     machines = [_random_graph(rng, 3)[: rng.randrange(1, 6)] for _ in range(3)]
     count, edges = _product(machines, 500)
     arrows = concurrent_arrows(count, 1, edges)
-    kept = {0, *(target for *_, target in arrows)}
+    remaining = {0, *(target for *_, target in arrows)}
     sources = {source for source, *_ in edges}
-    assert {state for state in range(count) if state not in sources} <= kept
+    assert {state for state in range(count) if state not in sources} <= remaining
     assert {label for _, labels, _ in arrows for label in labels} == {label for _, label, _ in edges}
     out = {(source, label): target for source, label, target in edges}
     for source, labels, target in arrows:

@@ -36,7 +36,7 @@ class _LabelledStates:
     """Source, label, target; a label of several steps means all of them, in any order."""
     is_complete: bool
     remarks: tuple[str, ...] = ()
-    """What has been merged."""
+    """Sentences on merged states and orders, for the legend."""
 
 
 # --- a role
@@ -170,13 +170,15 @@ def _in_one_order(states: _LabelledStates) -> _LabelledStates:
         return states
     edges = [(source, label, target) for source, labels, target in states.arrows for label in labels]
     arrows = concurrent_arrows(len(states.texts), states.first, edges)
-    kept = sorted({*range(states.first), *(state for source, _, target in arrows for state in (source, target))})
-    if len(kept) > _MAX_SHARE_IN_ONE_ORDER * len(states.texts):
+    drawn_states = sorted(
+        {*range(states.first), *(state for source, _, target in arrows for state in (source, target))}
+    )
+    if len(drawn_states) > _MAX_SHARE_IN_ONE_ORDER * len(states.texts):
         return states
-    number = {state: at for at, state in enumerate(kept)}
+    number = {state: at for at, state in enumerate(drawn_states)}
     return replace(
         states,
-        texts=[states.texts[state] for state in kept],
+        texts=[states.texts[state] for state in drawn_states],
         arrows=[(number[source], labels, number[target]) for source, labels, target in arrows],
         remarks=(*states.remarks, _INDEPENDENT),
     )
