@@ -49,7 +49,7 @@ from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.timed_verdicts import TimedDisagreement
 from tests.support.timed_verdicts import compare as compare_timed
 
-from cplc.checking.evidence import explain
+from cplc.checking.counterexamples import explain
 from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
