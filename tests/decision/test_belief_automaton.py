@@ -174,7 +174,7 @@ def test_own_choices_are_minimised_and_unbelieved_events_never_happen() -> None:
     ("head", "belief", "reason"),
     [("", "no 1", "channels"), ("sync", "no 0.5 | silent 0.5", "silence")],
 )
-def test_what_the_paper_lacks_is_refused(head: str, belief: str, reason: str) -> None:
+def test_channels_and_silence_refused(head: str, belief: str, reason: str) -> None:
     text = f"""
     protocol P {head} {{
       role Ann

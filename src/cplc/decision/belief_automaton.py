@@ -133,8 +133,8 @@ def require_paper_constructs(system: System, participant: Participant) -> None:
     ):
         if kind in kinds:
             raise NotInThePaper(f"its automaton has no {name}")
-    if others := sorted(kinds.difference(_EVENT_KINDS)):
-        raise NotInThePaper(f"its automaton has no steps of the kind `{others[0]}`")
+    if foreign := sorted(kinds.difference(_EVENT_KINDS)):
+        raise NotInThePaper(f"its automaton has no steps of the kind `{foreign[0]}`")
     for belief in participant.beliefs:
         if any(not event.steps for event in belief.events):
             raise NotInThePaper(f"its automaton has no silence: `{belief.text}`")
@@ -152,7 +152,7 @@ class AutomatonSizes:
     intermediate: int
     """States in which an event is about to take place."""
     branching: int
-    """Of these, the states after a belief with several events."""
+    """Intermediate states after a belief with several events."""
     ends: int
     targets: int
     """Terminal states in the target."""

@@ -33,8 +33,8 @@ def with_conformance_of_the_paper(participant: Participant, system: System) -> P
     At the end, each commitment of which it is the debtor is fulfilled or expired; one that was never created is not.
     """
     mine = [one.variable for one in system.commitments if one.debtor in participant.agents]
-    kept = (e.disj((is_in(system, variable, "fulfilled"), is_in(system, variable, "expired"))) for variable in mine)
-    return replace(participant, conforming=e.conj(kept))
+    ended = (e.disj((is_in(system, variable, "fulfilled"), is_in(system, variable, "expired"))) for variable in mine)
+    return replace(participant, conforming=e.conj(ended))
 
 
 def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[View]:
