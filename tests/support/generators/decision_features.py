@@ -163,9 +163,9 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
         message = replace(draft.messages[at], parameter="v: 0..1")
         draft = replace(draft, messages=(*draft.messages[:at], message, *draft.messages[at + 1 :]))
         able = [message]
-    read_message = draw(st.sampled_from(able))
+    requested = draw(st.sampled_from(able))
     value = draw(st.sampled_from((0, 1)))
-    comparison = f"{read_message.name}.v = {value}"
+    comparison = f"{requested.name}.v = {value}"
     if not one_in(draw, 3):
         goal = draw(
             st.sampled_from((comparison, f"{comparison} & ({draft.goals[0]})", f"{comparison} | ({draft.goals[0]})"))
@@ -174,9 +174,7 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
     later = [
         at
         for at, one in enumerate(draft.messages)
-        if one.sender in (read_message.sender, read_message.receiver)
-        and one.name != read_message.name
-        and not one.guard
+        if one.sender in (requested.sender, requested.receiver) and one.name != requested.name and not one.guard
     ]
     if later and one_in(draw, 2):
         draft = _with_clause(draft, draw(st.sampled_from(later)), f"if {comparison}")
