@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.reference.decisions import ASPECTS, Game, NotAGame, Outcome, TooManyPlans, co_operation
 from tests.reference.logic import holds
 from tests.reference.semantics import Reference
-from tests.support.decision_verdicts import compare, game_of, lines_for
+from tests.support.decision_verdicts import analysis_of, compare, game_of, lines_for
 from tests.support.generators.decision_features import wide_games
 from tests.support.generators.decision_games import NAME, ROLE, Draft, Sending, decision_games
 from tests.support.oracles.games import TooManyStrategies
@@ -153,6 +153,33 @@ def test_beliefs_survive_hidden_steps() -> None:
 """
     agent = "    goal yes\n    believes Bob when ask: yes 0.7 | no 0.3"
     assert _game(body, agent).alone()[1] == Fraction("0.7")
+
+
+TWO_ROUNDS = """cpl 2
+protocol Stand sync {
+  role Seller { var stock: 0..2 = 2 }
+  role Buyer[2]
+  for b in Buyer {
+    b -> Seller : pay
+    Seller -> b : ship  after pay  if stock > 0  set stock := stock - 1  restart
+  }
+  agent Pia plays Seller {
+    goal forall b in Buyer: ship[b]
+    value ship: +1
+  }
+}
+"""
+
+
+def test_round_of_one_buyer_ends_without_the_other() -> None:
+    buyers = ["Buyer[1]", "Buyer[2]"]
+    assert Game(checked(TWO_ROUNDS), NAME, buyers).alone() == _fractions("1", "1", "1", "2")
+    for text in (TWO_ROUNDS, TWO_ROUNDS.replace("if stock > 0  set stock := stock - 1", "")):
+        requirements = [("conformance", ">=", Fraction(1)), ("value", ">=", Fraction(2))]
+        (line,) = analysis_of(
+            text.replace("\n}\n", "\n  analyze Pia assuming Buyer: value >= 2\n}\n"), [requirements]
+        ).lines
+        assert line.verdict == "take part"
 
 
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
