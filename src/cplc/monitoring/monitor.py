@@ -331,7 +331,11 @@ class Monitor:
             if outcome is None:
                 if is_receipt and inferring and self._has_arrived(resolved, states):
                     return findings
-                return [*findings, self._refused(event, resolved, states, inferring)]
+                refused = self._refused(event, resolved, states, inferring)
+                if isinstance(refused, f.TooLate) and open_case is not None and time is not None:
+                    # Its deadline has run out by this time: without this, the promise would still be reported as open.
+                    findings += self._until(name, time)
+                return [*findings, refused]
         except ResourceExhausted:
             return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
         self._inferring = inferring
