@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -70,6 +70,13 @@ Examples:
     help="Analyze independent components separately.",
 )
 @click.option(
+    "--semantics",
+    type=click.Choice(["game", "paper"]),
+    default="game",
+    show_default=True,
+    help="Analyze the game with silence, or the probabilistic automaton of Günay et al. (2015).",
+)
+@click.option(
     "--runs",
     type=click.IntRange(1, 10**8),
     metavar="N",
@@ -126,6 +133,7 @@ def command(
     exact: bool,
     fairness: str,
     reduction: str,
+    semantics: Literal["game", "paper"],
     runs: int | None,
     seed: int,
     scheduler: Scheduler,
@@ -146,6 +154,8 @@ def command(
         raise click.UsageError("standard input can be read only once")
     if runs is not None and (exact or fairness == "off" or reduction == "off"):
         raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
+    if semantics == "paper" and (runs is not None or fairness == "off"):
+        raise click.UsageError("--semantics paper has no runs to sample and no fairness to switch off")
     other_options = replace(options, parameters=dict(other_parameters), protocol=None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | list[str] | Finding | FindingPair]:
@@ -154,6 +164,8 @@ def command(
         from cplc.decision.statistical import Sampling
 
         queries = yield from _asked(file, options, agents)
+        if semantics == "paper":
+            _require_paper_constructs(file, queries)
         names = [one.participant.name for one in queries]
         beside: tuple[ParticipantQuery, ...] = ()
         if queries and other is not None:
@@ -161,7 +173,7 @@ def command(
         if not queries or (other is not None and not beside):
             return
         yield names
-        analysis_options = AnalysisOptions(exact, fairness == "on", reduction == "on")
+        analysis_options = AnalysisOptions(exact, fairness == "on", reduction == "on", semantics=semantics)
         for one in queries:
             if runs is not None:
                 yield estimate_finding(one, Sampling(runs, seed, scheduler, confidence))
@@ -199,6 +211,19 @@ def _asked(
     if not queries:
         raise click.UsageError(f"`{file}` declares no agent to analyze")
     return queries
+
+
+def _require_paper_constructs(file: str, queries: Sequence[ParticipantQuery]) -> None:
+    """Refuse protocols and participants that have no counterpart in the paper."""
+    from cplc.decision.belief_automaton import NotInThePaper, require_paper_constructs
+
+    for one in queries:
+        try:
+            require_paper_constructs(one.system, one.participant)
+        except NotInThePaper as problem:
+            if output.current_capture() is not None:
+                raise NothingToDo(str(problem)) from None
+            raise click.UsageError(f"--semantics paper does not apply to `{file}`: {problem}") from None
 
 
 def _labels(file: str, options: ModelOptions, other: str, other_options: ModelOptions) -> tuple[str, str]:

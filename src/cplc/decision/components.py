@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
-from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, explore, with_chances, without_control
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.decision.results import Bounds
@@ -432,6 +432,7 @@ class ComponentCache:
     attitude: Attitude = Attitude.TAKES_PART
     assumed: frozenset[str] = frozenset()
     """Roles and messages that keep going."""
+    semantics: Semantics = "game"
     built: dict[object, ComponentMdp] = field(default_factory=dict)
     states: int = 0
     """Number of states of all models built so far."""
@@ -462,6 +463,9 @@ class ComponentCache:
             return (whole_component(self.system, self.participant),)
         joined = tuple(connected)
         parts = self.splitting.components(joined)
+        if self.semantics == "paper" and not all(self.build(component).is_acyclic for component in parts):
+            # Without fairness, a cycle of one component starves all others.
+            return (whole_component(self.system, self.participant),)
         turning = [component for component in parts if self.build(component).has_decisions]
         if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
             names = frozenset[str]().union(*(component.variables for component in turning))
@@ -481,7 +485,7 @@ class ComponentCache:
             return listed
         conditions = self._asked_of(component)
         key = self.form(component), tuple(map(component.form_of, conditions))
-        if key not in self.built and self.split:
+        if key not in self.built and self.split and self.semantics == "game":
             from cplc.decision.symmetric_agents import contiguous, symmetric_agents_of
 
             symmetry = symmetric_agents_of(component.system, component.participant, conditions)
@@ -510,7 +514,7 @@ class ComponentCache:
                 else:
                     explored = explore(
                         component.system, component.participant, min(limit, most),
-                        attitude=self.attitude, assumed=self.assumed,
+                        attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
                     )  # fmt: skip
                     cached = ComponentMdp(component, explored)
                     self.first_of_shape[self.shape(component)] = cached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from cplc.language.words import SILENT
@@ -24,6 +25,16 @@ from cplc.system.participant import Belief, Decision, Event, Goal, Participant, 
 def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> Participant:
     """Return the participant over a system that has its `participant_views`."""
     return _Lowering(declared, model, system).participant()
+
+
+def with_conformance_of_the_paper(participant: Participant, system: System) -> Participant:
+    """Return the participant with conformance as Günay et al. (2015) define it.
+
+    At the end, each commitment of which it is the debtor is fulfilled or expired; one that was never created is not.
+    """
+    mine = [one.variable for one in system.commitments if one.debtor in participant.agents]
+    ended = (e.disj((is_in(system, variable, "fulfilled"), is_in(system, variable, "expired"))) for variable in mine)
+    return replace(participant, conforming=e.conj(ended))
 
 
 def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[View]:
