@@ -61,7 +61,7 @@ class _Verdict:
 
 
 FilePart = Mapping[str, Any]
-"""What a page shows of one file."""
+"""One file on a page: its participants."""
 
 
 def file_part(
