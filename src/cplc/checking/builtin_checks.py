@@ -382,7 +382,10 @@ def _sound(system: System, _: Debts) -> _CheckParts:
             vain = e.conj((step.guard, e.negate(operation.applicable)))
             text = f"{step.event} would {operation.act} without effect"
             finding = f"`{step.event}` can take effect when `{operation.act}` does not apply"
-            if operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
+            empowered = system.empowered(step, operation.commitment)
+            if empowered is not None:
+                finding = f"{finding}: {empowered} does not see `{operation.commitment}`; guard it by a message"
+            elif operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
                 finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
             parts.append((_never(vain, text), finding))
             places.append(step.span)

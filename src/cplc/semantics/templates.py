@@ -10,7 +10,7 @@ from typing import Final, get_args
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note, did_you_mean, suggestion
 from cplc.language.durations import duration_text, nanoseconds
-from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
+from cplc.language.lifecycle import CLAIM_VERBS, GRANTABLE, JOINED, STANDING_OF, VERBS
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, SILENT, USUAL_CHECKS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -71,6 +71,8 @@ class TemplateBuilder:
                     self._clock(declaration, scope)
                 case ast.Channel():
                     yield from self._channel(declaration, scope)
+                case ast.Empower():
+                    yield self._empower(declaration, scope)
                 case ast.Property():
                     with self._problems.local():
                         properties = tuple(self._property(declaration, scope))
@@ -220,6 +222,30 @@ class TemplateBuilder:
         notes = did_you_mean(text, verbs) or (Note("operations are " + ", ".join(verbs)),)
         self._problems.report(rules.UNKNOWN_OPERATION, span, message, *notes)
         return None
+
+    def _empower(self, node: ast.Empower, scope: Scope) -> resolved.Empower:
+        names = self._expression_checker.names
+        roles = [names.roles(role, scope) for role in node.roles]
+        powers: list[resolved.Power] = []
+        for power in node.powers:
+            commitment = names.commitment(power.subject, scope)
+            if self._is_grantable(power) and commitment is not None:
+                powers.append(resolved.Power(power.verb.text, commitment, power.span))
+        return resolved.Empower(tuple(role for role in roles if role is not None), tuple(powers), node.span)
+
+    def _is_grantable(self, power: ast.Power) -> bool:
+        """Report a verb that is no operation on commitments. Moves of a dialogue bind the role that makes them."""
+        text = power.verb.text
+        if text in GRANTABLE:
+            return True
+        if text in STANDING_OF:
+            message = f"`{text}` is a move of a dialogue, which nobody can make for somebody else"
+        else:
+            message = f"`{text}` is no operation on commitments"
+        notes = did_you_mean(text, GRANTABLE) if text not in STANDING_OF else ()
+        notes = notes or (Note("powers are " + ", ".join(GRANTABLE)),)
+        self._problems.report(rules.UNKNOWN_OPERATION, power.verb.span, message, *notes)
+        return False
 
     def _has_fit_target(self, operation: ast.Operation, verb: str) -> bool:
         joined = JOINED.get(verb)
