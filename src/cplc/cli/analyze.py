@@ -14,7 +14,7 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit, exit_of_results
 from cplc.cli.limits import Limits
-from cplc.cli.load import compile_protocol, unknown_name
+from cplc.cli.load import compile_protocol, select_by_name
 from cplc.cli.many_files import NothingToDo, for_each_file, many_files_options
 from cplc.cli.options import (
     ModelOptions,
@@ -125,7 +125,7 @@ Examples:
 @resource_options
 @report_format_option
 @colour_option
-@for_each_file("analyze", agents="--agent", other="--compare", charts="--charts", form="--format=html")
+@for_each_file("analyze", other="--compare")
 def command(
     file: str,
     options: ModelOptions,
@@ -190,7 +190,7 @@ def command(
     report = _AnalyzeReport(run, file, options, labels)
     run.consume(work(), report.doing, report.take)
     if charts is not None:
-        report.write_charts(charts)
+        report.write_charts(output.place_below(charts, file))
     report.finish()
     return report.exit
 
@@ -203,17 +203,15 @@ def _asked(
     yield diagnostics
     if compilation is None:
         return ()
-    from cplc.compilation import UnknownQuestion
     from cplc.compilation.participants import participants
 
-    try:
-        queries = participants(compilation, agents)
-    except UnknownQuestion as problem:
-        raise unknown_name(f"agent of `{file}`", problem) from None
+    queries, _ = select_by_name(lambda names: participants(compilation, names), agents, "agent", f" of `{file}`")
     if not queries and output.current_capture() is not None:
         raise NothingToDo("no agent to analyze")
     if not queries:
-        raise click.UsageError(f"`{file}` declares no agent to analyze")
+        raise click.UsageError(
+            f"`{file}` declares no agent to analyze; `cplc new NAME --template participant` shows one"
+        )
     return queries
 
 
@@ -290,10 +288,12 @@ class _AnalyzeReport:
             case "json":
                 self._write_data()
             case "html":
-                from cplc.report.decision_page import decision_page
+                from cplc.report.decision_page import decision_page, file_part
 
                 sections = [one.section() for one in self.findings]
-                output.write(decision_page(self.file, __version__, diagnostics, sections, self.run.interrupted))
+                is_one = output.current_capture() is None
+                part = file_part(self.file, diagnostics, sections, self.run.interrupted, among_others=not is_one)
+                output.write_part(part, lambda: decision_page(self.file, __version__, [part]))
             case "github" | "junit" | "sarif" as form:
                 from cplc.report.outcome import Outcome, standing
 

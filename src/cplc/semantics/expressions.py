@@ -126,8 +126,10 @@ class ExpressionChecker:
 
     def introduce(self, name: ast.Name, scope: Scope) -> None:
         """Warn of a local name that hides another."""
-        if scope.declares(name.text):
-            self._error(rules.SHADOWED_NAME, name.span, f"`{name.text}` hides something else of that name")
+        if (hidden := scope.declaration(name.text)) is not None:
+            kind, span = hidden
+            notes = Note("give this one another name"), Note("the hidden one", span)
+            self._error(rules.SHADOWED_NAME, name.span, f"`{name.text}` hides {kind} of that name", *notes)
 
     # --- reporting ------------------------------------------------------------------------------
 

@@ -103,6 +103,7 @@ class ClauseInstantiator:
             checks=tuple(self._checks()),
             switched_off=self._switched_off(),
             claims=claims,
+            powers=tuple(self._powers()),
             participants=participants,
             analyses=analyses,
             tick=tick_length(node),
@@ -363,6 +364,17 @@ class ClauseInstantiator:
             for name in members:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
         return rivals
+
+    def _powers(self) -> Iterator[model.Power]:
+        for pending in self._table.other_declarations:
+            if not isinstance(pending.body, resolved.Empower):
+                continue
+            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+            roles = [agent.name for role in pending.body.roles for agent in resolver.agents(role)]
+            for power in pending.body.powers:
+                commitment = resolver.instance(power.commitment)
+                for role in roles if commitment is not None else ():
+                    yield model.Power(role, power.verb, commitment or "", span=power.span)
 
     # --- the rest -------------------------------------------------------------------------------
 

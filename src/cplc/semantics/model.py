@@ -154,6 +154,15 @@ class Claim(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class Power(Spanned):
+    """An operation on a commitment that a third party may perform."""
+
+    role: str
+    verb: str
+    commitment: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """An assumption on messages: each is sent at most so many ticks after it became due."""
 
@@ -319,6 +328,7 @@ class CheckedModel:
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()
     """Bounds that a question assumes of this copy of the model; none in the model of a file."""
+    powers: tuple[Power, ...] = ()
     tick: int | None = None
     """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0
