@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from cplc.diagnostics import rules
@@ -467,6 +468,12 @@ class ParticipantInstantiator:
         self._messages = messages
         self._bounds = bounds
 
+    @cached_property
+    def _some_line_counts_ticks(self) -> bool:
+        """True if an `analyze` line assumes a bound in ticks, so that time passes in its model."""
+        lines = (one.body for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
+        return any(assumed.within is not None for line in lines for assumed in line.node.assuming)
+
     def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return the participants without errors."""
         participants: list[model.Participant] = []
@@ -511,7 +518,8 @@ class ParticipantInstantiator:
         resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
             case resolved.Goal(condition, span):
-                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
+                resolver.has_ticks |= self._some_line_counts_ticks
+                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span), span=span))
             case resolved.Worth():
                 self._worth(item, draft, resolver)
             case resolved.Belief(role, _, _, span):

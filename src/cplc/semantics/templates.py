@@ -535,7 +535,7 @@ class AgentChecker:
         for item in items:
             match item:
                 case ast.Goal(condition):
-                    goal = self._expression_checker.condition(condition, scope, Purpose.STATE)
+                    goal = self._expression_checker.goal(condition, scope)
                     yield resolved.Goal(goal, condition.span)
                 case ast.Values(worths):
                     for worth in worths:
