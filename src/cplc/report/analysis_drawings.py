@@ -173,7 +173,8 @@ def staircase(
         for share, kind in ((most, "open"), (least, "gain")):
             body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
         for share in dict.fromkeys((least, most)) if len(levels) <= _DISTINCT else ():
-            body += room.label(x + width / 2, bottom - share * (bottom - top) - 5, _percent(share))
+            if width >= _CHARACTER * len(_percent(share)):  # else it would cross the edge of the step, or a mark
+                body += room.label(x + width / 2, bottom - share * (bottom - top) - 5, _percent(share))
         body.append("</g>")
     body += mark_lines.drawn(top - _LINE, bottom)
     description = "; ".join(

@@ -8,6 +8,7 @@ from cplc.control_characters import printable
 from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Situation
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
+from cplc.report.folded_rules import folded_rules
 from cplc.report.number_text import MOST, number_text, wrapped
 from cplc.report.step_text import variable_text
 from cplc.system.model import System
@@ -101,6 +102,11 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
 
 def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     """Yield the rules of a strategy, and how many situations they leave out."""
+    folded = folded_rules(system, strategy.situations)
+    for text in folded:
+        yield from wrapped(text, "    ")
+    if folded:
+        return
     situations_left = len(strategy.situations)
     for rule in rules_of(system, strategy.situations):
         situations_left -= rule.times
