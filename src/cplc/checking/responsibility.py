@@ -253,7 +253,7 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
         for one in bonds:
             if move.step is not None and before[one.variable] != "violated" == move.state[one.variable]:
                 step = system.steps[move.step]
-                by, towards = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+                by, towards = one.parties
                 message = step.event if step.kind in ("receive", "exchange") else None
                 violated.append(Violation(one.name, by, towards, number, message))
     return tuple(violated)

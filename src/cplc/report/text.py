@@ -449,8 +449,7 @@ def _courses(
     for one in lives:
         life = life_of(system, one, narration.run)
         if life != [("null", 0)]:
-            first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-            names.append(f"{one.name} ({first} to {second})")
+            names.append(f"{one.name} ({' to '.join(one.parties)})")
             entered.append(life)
     if names:
         kind = "claims" if isinstance(lives[0], Claim) else "commitments"
