@@ -52,7 +52,8 @@ Output = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Output:
-    """Return a function that runs `cplc` in an empty folder and returns its exit code and both outputs."""
+    """Return a function that runs `cplc` in an empty project and returns its exit code and both outputs."""
+    (tmp_path / ".git").mkdir()  # no settings of the folders around it count
     monkeypatch.chdir(tmp_path)
 
     def ran(*arguments: str) -> tuple[int, str, str]:
@@ -312,6 +313,26 @@ def _unmarked(text: str) -> list[str]:
 def _unexpected(tasks: Any, *_: object, **__: object) -> Any:
     assert list(tasks) == []
     yield from ()
+
+
+def test_report_for_a_terminal_is_cached_for_its_width(
+    tmp_path: Path, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"), b=_FAILS)
+    monkeypatch.setenv("CPLC_CACHE", "on")
+    monkeypatch.setattr("cplc.cli.output.is_terminal", lambda err=False: not err)
+    texts = []
+    for columns, is_cached in (70, False), (70, True), (110, False):
+        monkeypatch.setenv("COLUMNS", "")
+        monkeypatch.delenv("COLUMNS")
+        monkeypatch.setattr("cplc.cli.output.terminal_columns", lambda columns=columns: columns)
+        with monkeypatch.context() as patched:
+            if is_cached:
+                patched.setattr("cplc.cli.project_run.run_tasks", _unexpected)
+            texts.append(_unmarked(output("verify", ".", "--color", "never", "--workers", "1")[1]))
+    first, second, third = texts
+    assert first == second
+    assert sorted(first) == sorted(third)
 
 
 def test_message_about_a_file_without_results_is_repeated(

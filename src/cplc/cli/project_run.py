@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -80,6 +79,8 @@ class ProjectRun:
         cache = ReportCache.of(self.command, self.values)
         progress = output.Progress(self._doing)
         self._share_memory()
+        if output.is_terminal():  # workers have no terminal; cached reports depend on its width
+            os.environ.setdefault("COLUMNS", str(output.terminal_columns()))
         try:
             with interrupt_on_termination():
                 missing = []
@@ -164,8 +165,6 @@ class ProjectRun:
     ) -> Generator[Taken, None, None]:
         limits = self.values.get("limits")
         seconds = limits.seconds if isinstance(limits, Limits) else None
-        if output.is_terminal():
-            os.environ.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
         tasks = ((number, Task(outputs, (request,))) for number, request in missing if self._is_wanted(number))
         most = TaskLimits(seconds, grace=_GRACE_SECONDS)
         return run_tasks(tasks, self.workers, most, prepare=PREPARE, waiting=progress.show, is_wanted=self._is_wanted)

@@ -310,7 +310,7 @@ class Monitor:
         except ResourceExhausted:
             return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
         if not isinstance(outcome, Outcome):
-            return findings if outcome is None else [*findings, outcome]
+            return [*findings, *self._rejected(name, outcome, time)]
         self._inferring = inferring
         self._open(name, case)
         findings += self._expire_deadlines(name, case, time, self._lifecycle_log)
@@ -358,6 +358,12 @@ class Monitor:
         if is_receipt and inferring and self._has_arrived(resolved, states):
             return None
         return self._refused(event, resolved, states, inferring)
+
+    def _rejected(self, name: str, rejection: Finding | None, time: int | None) -> Iterator[Finding]:
+        if isinstance(rejection, f.TooLate) and name in self._cases and time is not None:
+            # Its deadline has run out by this time: without this, the promise would still be reported as open.
+            yield from self._until(name, time)
+        yield from () if rejection is None else (rejection,)
 
     def _open(self, name: str, case: Case) -> None:
         """Open the case, unless it is open."""

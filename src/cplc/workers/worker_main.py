@@ -102,9 +102,12 @@ def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> tuple[i
         os.kill(process, signal.SIGKILL)
         os._exit(0)
     with os.fdopen(reading, encoding="utf-8") as stream:
-        modules = stream.read().split("\n")  # ends with the process
+        modules = stream.read().split("\n")
+    # The lifeline stays open until the process has ended: closed earlier, it would end a process that is about to exit
+    # with 0, and a complete task would count as lost.
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     os.close(ours)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), modules
+    return code, modules
 
 
 def _end_with(lifeline: int) -> None:
