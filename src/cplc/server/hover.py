@@ -12,10 +12,11 @@ from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, PREDICATES, VERBS
 from cplc.language.lifecycle_texts import STATE_MEANINGS, Row, operation_rows
 from cplc.language.words import EVENTS, NO_USUAL_CHECKS, PARAMETERS, USUAL_CHECKS, WORD
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import Declared, walk
+from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 # --- Effects of messages on commitments, and the conditions of declarations, computed from the syntax trees
 
