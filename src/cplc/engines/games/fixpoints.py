@@ -188,14 +188,8 @@ class Game(Generic[S]):
         self.arena = arena
         self.system = system
         played = [index for index, step in enumerate(system.steps) if near is None or step.footprint <= near]
-        self.own = {
-            agent: tuple(
-                index
-                for index in played
-                if system.steps[index].actor == agent and system.steps[index].kind in {"send", "exchange"}
-            )
-            for agent in dict.fromkeys(group)
-        }
+        sends = [index for index in played if system.steps[index].kind in {"send", "exchange"}]
+        self.own = {agent: tuple(one for one in sends if system.steps[one].actor == agent) for agent in group}
         self.sends = tuple(step for steps in self.own.values() for step in steps)
         self.sees = {
             agent: tuple(name for name in system.agent[agent].local if near is None or name in near)
