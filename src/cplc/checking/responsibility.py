@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final, assert_never
 
-from cplc.checking.ltl_progression import UNSATISFIABLE, VALID, NotProgressible, progression
+from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -138,8 +138,8 @@ class _Goal:
         return progression(self._path, names, lambda part, at: self._satisfies(part, states[at]))
 
     def _begins(self, path: Formula, state: State) -> bool:
-        if path in (VALID, UNSATISFIABLE):
-            return path == VALID
+        if path in (f.VALID, f.UNSATISFIABLE):
+            return path == f.VALID
         return self._satisfies(f.OnPaths("E", f.Finally(path, f.Bound(0))), state)
 
     def _satisfies(self, formula: Formula, state: State) -> bool:

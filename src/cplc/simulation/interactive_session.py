@@ -9,9 +9,7 @@ from itertools import compress, islice
 from math import prod
 from typing import Final, Literal, Protocol, assert_never
 
-from cplc.checking.ltl_progression import (
-    UNSATISFIABLE,
-    VALID,
+from cplc.automata.formula_progression import (
     NotProgressible,
     conjunction,
     disjunction,
@@ -289,8 +287,8 @@ class RunVerdicts:
             names,
             lambda part, at: self._holds(part, assuming, states[at]),
         )
-        if rest in (VALID, UNSATISFIABLE):
-            return rest == UNSATISFIABLE
+        if rest in (f.VALID, f.UNSATISFIABLE):
+            return rest == f.UNSATISFIABLE
         return not self._holds(f.OnPaths("E", f.Finally(rest, f.Bound(0)), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
