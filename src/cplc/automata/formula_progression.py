@@ -125,7 +125,7 @@ class _Run:
 def negation(formula: Formula) -> Formula:
     if formula in (f.VALID, f.UNSATISFIABLE):
         return f.UNSATISFIABLE if formula == f.VALID else f.VALID
-    return formula.operand if isinstance(formula, f.Not) else f.Not(formula)
+    return f.opposite(formula)
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:

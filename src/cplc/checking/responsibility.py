@@ -88,7 +88,7 @@ def violated_path(ending: Evidence) -> Formula | None:
     path = formula.path
     if formula.quantifier == "A":
         return path
-    return path.operand if isinstance(path, f.Not) else f.Not(path)
+    return f.opposite(path)
 
 
 def _chain(evidence: Evidence) -> Iterator[Evidence]:
