@@ -243,6 +243,8 @@ class Violation:
     """The number of the step that violates it."""
     message: str | None
     """The message that does; None where time passes or a new round begins."""
+    empowered: str | None = None
+    """The third party whose power it was to violate it."""
 
 
 def violations(system: System, run: Run) -> tuple[Violation, ...]:
@@ -255,7 +257,8 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
                 step = system.steps[move.step]
                 by, towards = one.parties
                 message = step.event if step.kind in ("receive", "exchange") else None
-                violated.append(Violation(one.name, by, towards, number, message))
+                empowered = system.empowered(step, one.name)
+                violated.append(Violation(one.name, by, towards, number, message, empowered))
     return tuple(violated)
 
 

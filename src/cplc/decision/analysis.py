@@ -10,6 +10,7 @@ from math import inf, isinf
 
 from cplc.decision.components import ComponentCache, ComponentGroup, isomorphic_components
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
+from cplc.decision.mdp import Semantics
 from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PartPlan, PlanProblem, Status
 from cplc.decision.reachability import step_name
 from cplc.decision.results import (
@@ -57,14 +58,20 @@ def analyse(
     reduction: bool = True,
     sensitivity: bool = True,
     limit: int = MAX_STATES,
+    semantics: Semantics = "game",
 ) -> Analysis:
     """Return the analysis of a participant; a figure that exceeds the limits is unknown and gives the reason.
 
     One plan has to meet all thresholds of a line. The roles and messages in ``assumed`` keep going. Without
     ``sensitivity``, neither sensitivities nor bounds of the distribution are computed. Without ``reduction``, the
-    system is not split into independent components.
+    system is not split into independent components. The automaton of the paper has neither fairness nor silence.
     """
-    return _Analysing(system, participant, assumed, exact, fairness, reduction, limit).result(lines, sensitivity)
+    if semantics == "paper":
+        assumed, fairness = frozenset(), False
+    analysing = _Analysing(
+        system, participant, assumed, exact, fairness, reduction, limit, semantics=semantics
+    )  # fmt: skip
+    return analysing.result(lines, sensitivity)
 
 
 def guarantees(
@@ -114,6 +121,7 @@ class _Analysing:
         limit: int,
         *,
         with_benefit: bool = True,
+        semantics: Semantics = "game",
     ) -> None:
         self.system = system
         self.participant = participant
@@ -123,6 +131,7 @@ class _Analysing:
         self.reduction = reduction
         self.limit = limit
         self.with_benefit = with_benefit
+        self.semantics: Semantics = semantics
         self._caches: dict[tuple[Attitude, frozenset[str]], ComponentCache] = {}
         self._problems: dict[tuple[Attitude, frozenset[str], tuple[Aspect, ...]], PlanProblem] = {}
         self._full: dict[tuple[Attitude, frozenset[str], Aspect], tuple[Bounds, bool]] = {}
@@ -136,8 +145,9 @@ class _Analysing:
         key = attitude, self.assumed if assumed is None else assumed
         if key not in self._caches:
             cache = ComponentCache(
-                self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key
-            )
+                self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key,
+                self.semantics,
+            )  # fmt: skip
             if self._caches:
                 cache.share_components(next(iter(self._caches.values())))
             self._caches[key] = cache
@@ -227,8 +237,24 @@ class _Analysing:
             gain,
             by_impact(impacts) + values,
             tuple(_remarks(cache)),
-            _statistics(cache, groups),
+            self._statistics(groups),
             tuple(self.line(tuple(line)) for line in lines),
+        )
+
+    def _statistics(self, groups: Sequence[ComponentGroup]) -> AnalysisStatistics:
+        statistics = _statistics(self.cache(), groups)
+        if self.semantics == "game":
+            return statistics
+        from cplc.decision.belief_automaton import automaton_sizes, states_as_in_the_table, states_as_printed
+
+        conforming = self.cache().groups(self.participant.conforming)
+        sizes = [
+            (automaton_sizes(group.built.explored, group.goal_states), len(group.components)) for group in conforming
+        ]
+        return replace(
+            statistics,
+            printed_states=states_as_printed(sizes),
+            reconstructed_states=states_as_in_the_table(sizes) if self.reduction else None,
         )
 
     def _figure(self, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
@@ -290,7 +316,7 @@ class _Analysing:
     def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
         try:
             decided = self.decided(thresholds, Attitude.TAKES_PART, assumed)
-            away = decided.status
+            away: Status = "fails" if self.semantics == "paper" else decided.status
             if self.has_decisions:
                 away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
             if away == "fails" and decided.status != "passes" and self.has_decisions:

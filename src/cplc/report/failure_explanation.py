@@ -132,6 +132,8 @@ def violation_text(system: System, violation: Violation) -> str:
     if violation.message is not None:
         message = system.message[violation.message]
         sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
+        if violation.empowered is not None:
+            return f"{what}: {violation.empowered} has the power to say so, and did by {sent}"
         return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
     within = system.commitment[violation.name].within
     if within is None:

@@ -70,13 +70,18 @@ STYLES: dict[Standing, str] = {
 }  # fmt: skip
 
 
+def file_anchor(file: str) -> str:
+    """Return the identifier of a file on a page of several."""
+    return f"f{sha256(file.encode()).hexdigest()[:8]}"
+
+
 FilePart = Mapping[str, Any]
 """One file on a page, as HTML: the table of verdicts, and a section for each."""
 
 
 def file_part(outcome: Outcome) -> FilePart:
     """Return what a page shows of the results of a file."""
-    anchor = f"f{sha256(outcome.file.encode()).hexdigest()[:8]}" if outcome.among_others else ""
+    anchor = file_anchor(outcome.file) if outcome.among_others else ""
     verdicts = [
         _verdict(index, result, standing, anchor) for index, (result, standing) in enumerate(outcome.results, 1)
     ]

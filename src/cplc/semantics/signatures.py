@@ -350,7 +350,10 @@ class SymbolCollector:
             self._reserve(name, "a state of commitments")
 
     def _reserve(self, name: ast.Name, what: str) -> None:
-        self._problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is {what}")
+        hint = Note("choose another name")
+        if name.text in COMMITMENT_PREDICATES:
+            hint = Note(f"choose another name: in formulas `{name.text}(c)` asks for the state of a commitment")
+        self._problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is {what}", hint)
 
     def _duplicate(self, name: ast.Name, earlier: Span) -> None:
         message = f"`{name.text}` is declared already"

@@ -27,6 +27,8 @@ Kind = Literal["begun", "told", "wrong", "stopped", "ended"]
 _STACK_BYTES = 256 * 2**20
 _MAX_RECURSION = 20_000
 """Decision diagrams and formulas are deep."""
+_COLLECTION_THRESHOLDS = (100_000, 10, 10)
+"""Those of the command line: trees and systems live until the end, and scanning them for cycles costs time."""
 
 
 def main() -> None:
@@ -38,6 +40,7 @@ def main() -> None:
         send(replies, ("ended", 0))
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
     module, _, name = sys.argv[1].partition(":")
     getattr(import_module(module), name)()
     gc.freeze()

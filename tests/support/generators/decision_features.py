@@ -94,9 +94,11 @@ def _deadlines(draw: st.DrawFn, draft: Draft) -> Draft:
 
 def _assumptions(draw: st.DrawFn, draft: Draft) -> Draft:
     """Rely on roles or messages, perhaps within some ticks."""
-    others = [role for role in draft.roles if role not in draft.played]
-    messages = [one.name for one in draft.messages if one.sender in others]
-    names = draw(st.lists(st.sampled_from([*others, *others, *messages]), unique=True, min_size=1, max_size=2))
+    other_roles = [role for role in draft.roles if role not in draft.played]
+    messages = [one.name for one in draft.messages if one.sender in other_roles]
+    names = draw(
+        st.lists(st.sampled_from([*other_roles, *other_roles, *messages]), unique=True, min_size=1, max_size=2)
+    )
     bounds = ("", "", " within 1", " within 0") if any("within" in one for one in draft.commitments) else ("",)
     return replace(draft, assumed=tuple(name + draw(st.sampled_from(bounds)) for name in names))
 
@@ -142,8 +144,8 @@ def _promise_about_runs(draw: st.DrawFn, draft: Draft) -> Draft:
     if not creators:
         return draft
     at = draw(st.sampled_from(creators))
-    seen = [one.name for one in draft.messages if draft.messages[at].receiver in (one.sender, one.receiver)]
-    one, other = draw(st.sampled_from(seen)), draw(st.sampled_from(names))
+    visible = [one.name for one in draft.messages if draft.messages[at].receiver in (one.sender, one.receiver)]
+    one, other = draw(st.sampled_from(visible)), draw(st.sampled_from(names))
     content = draw(st.sampled_from((f"G !{one}", f"!{one} U {other}", f"G !does({one})", f"F<=2 ticks {one}")))
     commitments = (*draft.commitments, f"k8 = C({ROLE}, {draft.messages[at].receiver}, true, {content})")
     message = replace(draft.messages[at], operations=(*draft.messages[at].operations, "create k8"))
@@ -161,9 +163,9 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
         message = replace(draft.messages[at], parameter="v: 0..1")
         draft = replace(draft, messages=(*draft.messages[:at], message, *draft.messages[at + 1 :]))
         able = [message]
-    asked = draw(st.sampled_from(able))
+    requested = draw(st.sampled_from(able))
     value = draw(st.sampled_from((0, 1)))
-    comparison = f"{asked.name}.v = {value}"
+    comparison = f"{requested.name}.v = {value}"
     if not one_in(draw, 3):
         goal = draw(
             st.sampled_from((comparison, f"{comparison} & ({draft.goals[0]})", f"{comparison} | ({draft.goals[0]})"))
@@ -172,7 +174,7 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
     later = [
         at
         for at, one in enumerate(draft.messages)
-        if one.sender in (asked.sender, asked.receiver) and one.name != asked.name and not one.guard
+        if one.sender in (requested.sender, requested.receiver) and one.name != requested.name and not one.guard
     ]
     if later and one_in(draw, 2):
         draft = _with_clause(draft, draw(st.sampled_from(later)), f"if {comparison}")
@@ -180,9 +182,9 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
 
 
 def _several_roles(draw: st.DrawFn, draft: Draft) -> Draft:
-    others = [role for role in draft.roles if role != ROLE]
-    played = draw(st.sampled_from(others))
-    if len(others) == 1 or any(belief.role == played for belief in draft.beliefs):
+    other_roles = [role for role in draft.roles if role != ROLE]
+    played = draw(st.sampled_from(other_roles))
+    if len(other_roles) == 1 or any(belief.role == played for belief in draft.beliefs):
         return draft
     return replace(draft, played=(ROLE, played))
 
@@ -288,6 +290,8 @@ def family_games(draw: st.DrawFn) -> Draft:
         at = {"ask": 1, "offer": 0, "member": 0}[kind]
         lines = [f"commitment {promise[0]}", *lines[:at], f"{lines[at]}  means {promise[1]}", *lines[at + 1 :]]
     pair = {"ask": (), "offer": ("yes", "no"), "member": ("give", "deny")}[kind]
+    if one_in(draw, 3):
+        lines[-1] += "  restart"
     if pair:
         lines.append(f"choice {' | '.join(pair)}")
     shares = draw(st.sampled_from((("0.6", "0.4"), ("0.5", "0.5"), ("0.85..0.95", "0.05..0.15"), ("0.2", "0.5"))))

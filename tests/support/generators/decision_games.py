@@ -77,7 +77,7 @@ class Draft:
     further: tuple[str, ...] = ()
     """Further lines of the participant as they are written."""
     assumed: tuple[str, ...] = ()
-    """Who keeps going in its `analyze` line, as written after `assuming`."""
+    """Roles and messages that keep going in its `analyze` line, as written after `assuming`."""
 
     def text(self) -> str:
         lines = ["cpl 2", f"protocol Game{' sync' if self.sync else ''} {{"]
