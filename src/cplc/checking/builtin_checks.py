@@ -385,11 +385,24 @@ def _sound(system: System, _: Debts) -> _CheckParts:
             empowered = system.empowered(step, operation.commitment)
             if empowered is not None:
                 finding = f"{finding}: {empowered} does not see `{operation.commitment}`; guard it by a message"
+            elif (sender := _guarding_sender(system, step.event, operation.commitment)) is not None:
+                finding = (
+                    f"{finding}: {sender} asks for its state when it sends, which may change while it is in flight"
+                )
             elif operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
                 finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
             parts.append((_never(vain, text), finding))
             places.append(step.span)
     return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
+
+
+def _guarding_sender(system: System, event: str, commitment: str) -> str | None:
+    """Return the sender of a message if the guard of its sending reads the sender's view of the commitment."""
+    views = dict(system.commitment[commitment].views) if commitment in system.commitment else {}
+    for step in system.steps:
+        if step.event == event and step.kind == "send" and views.get(step.actor) in e.reads(step.guard):
+            return step.actor
+    return None
 
 
 def _live(system: System, _: Debts) -> _CheckParts:

@@ -66,9 +66,15 @@ class Verdict:
         return "\n".join(str(result["text"]) for result in self.results if result["text"])
 
     def summary(self) -> str:
-        sign = "?" if self.answer == "unknown" else "✓" if self.is_as_expected else "✗"
-        odd = "" if self.is_as_expected or self.answer == "unknown" else ", not as expected"
-        return f"{sign} {self.answer}{odd} · {self.seconds:.2g} s · {self.time}"
+        return f"{self._answer_as_expected()} · {self.seconds:.2g} s · {self.time}"
+
+    def _answer_as_expected(self) -> str:
+        """Return the answer with a sign; an expected failure has no tick."""
+        if self.answer == "unknown":
+            return "? unknown"
+        if not self.is_as_expected:
+            return f"✗ {self.answer}, not as expected"
+        return "fails, as expected" if self.answer == "fails" else f"✓ {self.answer}"
 
 
 @dataclass
