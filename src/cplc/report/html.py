@@ -223,7 +223,7 @@ def _shown(result: Result, file: str | None) -> _Shown | None:
 
 
 def _causes(result: Result) -> Iterator[str]:
-    """Yield for which instance it fails, or by what an agent knows what it is said to know."""
+    """Yield the instance that fails, or the reason of the knowledge."""
     if result.instance:
         yield f"fails for {result.instance}"
     if result.knowledge is not None:
