@@ -4,7 +4,7 @@ Definition. A situation sends a message to a member if its choice does. It holds
 plan waits there, or sends an alternative to this member, although what the member has got is what other members have
 got when the message is sent to them.
 
-A rule is a condition that holds wherever the plan sends the message and nowhere where it is held back. Of several it is
+A rule is a condition that holds in all situations where the plan sends the message and nowhere where it is held back. Of several it is
 the one that holds in fewest other situations, in which the plan sends something to another member first, and of equal
 ones the simplest. Conditions are about shared variables and about numbers of other members. Messages that the plan
 sends first come first.
@@ -42,7 +42,7 @@ _Pair = tuple[int, int]
 class _Condition:
     text: str
     pairs: frozenset[_Pair]
-    """Where it holds."""
+    """The situations and members for which it holds."""
 
 
 def folded_rules(system: System, situations: Sequence[Situation]) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class _Folding:
 
     @cached_property
     def _got(self) -> list[dict[int, _Got]]:
-        """What each member has got in each situation."""
+        """The messages of each member in each situation."""
         result = []
         for one in self.situations:
             each: dict[int, set[str]] = {member: set() for member in self._members}
@@ -215,11 +215,11 @@ class _Folding:
                 counts = {pair: self._count(pair, places) for pair in every}
                 whose = f"whose last message is {' or '.join(f'`{place}`' for place in places)}"
                 for most in sorted(set(counts.values()))[:-1]:
-                    few = frozenset(pair for pair in every if counts[pair] <= most)
-                    yield _Condition(f"there {self._at_most(most)} {whose}", few)
+                    at_most = frozenset(pair for pair in every if counts[pair] <= most)
+                    yield _Condition(f"there {self._at_most(most)} {whose}", at_most)
                 for least in sorted(set(counts.values()))[1:]:
-                    many = frozenset(pair for pair in every if counts[pair] >= least)
-                    yield _Condition(f"there are {least} or more other {self._family}s {whose}", many)
+                    at_least = frozenset(pair for pair in every if counts[pair] >= least)
+                    yield _Condition(f"there are {least} or more other {self._family}s {whose}", at_least)
                 for name in filter(self._is_number, names):
                     fewer = frozenset(pair for pair in every if counts[pair] < _number(shared[pair[0]][name]))
                     others_text = f"other {self._family}s {whose}"
