@@ -4,10 +4,10 @@ Definition. A situation sends a message to a member if its choice does. It holds
 plan waits there, or sends an alternative to this member, although what the member has got is what other members have
 got when the message is sent to them.
 
-A rule is a condition that holds in all situations where the plan sends the message and nowhere where it is held back. Of several it is
-the one that holds in fewest other situations, in which the plan sends something to another member first, and of equal
-ones the simplest. Conditions are about shared variables and about numbers of other members. Messages that the plan
-sends first come first.
+A rule is a condition that holds in all situations where the plan sends the message and nowhere where it is held back.
+Of several it is the one that holds in fewest other situations, in which the plan sends something to another member
+first, and of equal ones the simplest. Conditions are about shared variables and about numbers of other members.
+Messages that the plan sends first come first.
 """
 
 from __future__ import annotations
