@@ -18,6 +18,7 @@ or insists on one send. All plans of a small acyclic game are enumerated.
 * **Taking part.** Figures alone are of plans that act at every chance: they let no run end where they could send.
   Plans for several thresholds may also walk away.
 
+With ``memoryless`` a plan maps the present local state alone to a choice, as uniform strategies of formulas do.
 With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
 enumeration: sets of vectors are united at own choices, and their componentwise minimum is taken at the world's.
 """
@@ -123,6 +124,7 @@ class Game:
         *,
         bounds: Mapping[str, int] | None = None,
         full_observation: bool = False,
+        memoryless: bool = False,
         limit: int = 3000,
         plans: int = 3000,
     ) -> None:
@@ -132,6 +134,7 @@ class Game:
         self.keep_going = frozenset(keep_going)
         self.bounds = dict(bounds or {})
         self.full_observation = full_observation
+        self.memoryless = memoryless
         self.limit, self.most_plans = limit, plans
         self.reference = TimedReference(model, self.bounds, model.delays, self._views())
         self.positions: list[Position] = []
@@ -399,7 +402,7 @@ class Game:
         if not self.full_observation and (
             before is None or self.observation(before.node.state) != self.observation(state)
         ):
-            history = self._history(history, self.observation(state))
+            history = self._history(-1 if self.memoryless else history, self.observation(state))
         return [
             tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
             for branches in self._drawn(state, draws)

@@ -89,6 +89,12 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
                 yield f"it depends on {result.sufficient}, and it is {needed}"
 
 
+def mixture_slack(points: Sequence[Sequence[Fraction]], least: Sequence[Fraction]) -> Fraction:
+    """Return by how much the best convex combination of the points is above these bounds in every component."""
+    slack = [[value - bound for value, bound in zip(point, least, strict=True)] for point in points]
+    return matrix_game(slack)[0]
+
+
 def _some_mixture_meets(plans: Sequence[Plan], line: Sequence[Requirement]) -> bool:
     """Return whether the convex combination of what plans guarantee meets the line, for some probabilities."""
     chosen = list(dict.fromkeys(plan.figures for plan in plans))

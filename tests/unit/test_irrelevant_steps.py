@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from tests.support.generators.systems import conditions_over, systems
 from tests.support.random_examples import examples
@@ -123,7 +123,7 @@ def _goals(draw: st.DrawFn, system: System) -> f.Formula:
     return draw(st.sampled_from(goals))
 
 
-@examples(150)
+@examples(60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())
 def test_sliced_run_is_a_run_with_the_same_value(data: st.DataObject) -> None:
     system = data.draw(systems(lifelike=True, states=200))

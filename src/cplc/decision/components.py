@@ -12,7 +12,7 @@ if a turn in each component benefits the adversary, so does a turn in any of the
 solution of these equations, which is therefore the product. A cycle that contains a decision of the participant
 admits several solutions: then all components with decisions are joined.
 
-A restart ends the run of every component, so a system with restarts is not split.
+Restarts are no steps of the game, and connect nothing.
 """
 
 from __future__ import annotations
@@ -219,10 +219,8 @@ def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
 
 
 def is_separable(system: System) -> bool:
-    """Tell whether the system may be split: no restart, initial condition or step without variables joins all."""
-    return is_true(system.start) and not any(
-        step.kind == "restart" or not (step.footprint or step.kind == "tick") for step in system.steps
-    )
+    """Tell whether the system may be split: no initial condition or step without variables joins all."""
+    return is_true(system.start) and all(step.footprint or step.kind in ("tick", "restart") for step in system.steps)
 
 
 def whole_component(system: System, participant: Participant) -> Component:
@@ -250,7 +248,7 @@ class ComponentPartition:
             for one in participant.beliefs
         ]
         self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
-        steps = (step.footprint for step in system.steps)
+        steps = (step.footprint for step in system.steps if step.kind != "restart")
         variables = {name: name for name in system.variable}
         self._leader = merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
 
@@ -275,7 +273,7 @@ class ComponentPartition:
         beliefs: dict[str, list[int]] = {root: [] for root in variables}
         decisions: dict[str, list[int]] = {root: [] for root in variables}
         for mine, about in (
-            (steps, [step.footprint for step in self.system.steps]),
+            (steps, [step.footprint if step.kind != "restart" else () for step in self.system.steps]),
             (beliefs, self._beliefs),
             (decisions, self._decisions),
         ):

@@ -14,7 +14,7 @@ from cplc.records import dataclass
 from cplc.report.run_report import family
 from cplc.report.step_text import status_text
 from cplc.system.commitments import argument_of, standing_of, standing_text
-from cplc.system.model import Claim, Commitment, State, Step, System
+from cplc.system.model import Agent, Claim, Commitment, State, Step, System
 from cplc.system.printer import condition_text, content_text, expr_text, value_text
 
 # --- Dependencies and mutual exclusion of messages, derived from the guards of send steps
@@ -172,10 +172,7 @@ def lifecycle_graph(system: System, one: Commitment | Claim, title: str) -> Grap
         if values[source] != values[target]
     ]
     nodes = [Node(value, (value,), "round", is_initial=value in starts) for value in dict.fromkeys(values)]
-    parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    legend = (
-        f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows are steps that change its state."
-    )
+    legend = f"{one.name}, {' to '.join(one.parties)}: {_content(system, one)}. Arrows are steps that change its state."
     if dialogue:
         standings, moves = _standings(system, one, projected)
         nodes += standings
@@ -229,19 +226,29 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
     obligations: list[Commitment | Claim] = [*system.commitments, *system.claims]
     edges: list[Edge] = []
     for one in obligations:
-        source, target = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        source, target = one.parties
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue
         lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(system, one))
         edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
-    nodes = tuple(Node(agent.name, (agent.name,)) for agent in system.agents)
+    nodes = tuple(Node(agent.name, (agent.name, *_powers_of(system, agent))) for agent in system.agents)
     legend = (
         "Arrows lead from debtor to creditor; dashed arrows are claims."
         if state is None
         else "Arrows lead from debtor to creditor; dashed arrows are settled commitments or claims."
     )
     return fold_families(Graph(title, legend, nodes, tuple(edges)), family, 24)
+
+
+def _powers_of(system: System, agent: Agent) -> Iterator[str]:
+    """Yield what the agent may do to commitments of others."""
+    verbs: dict[str, dict[str, None]] = {}
+    for power in system.powers:
+        if power.role == agent.name:
+            verbs.setdefault(power.commitment, {})[power.verb] = None
+    for commitment, permitted in verbs.items():
+        yield f"may {', '.join(permitted)} {commitment}"
 
 
 _OPEN: Final = (*OPEN, *CLAIM_OPEN)

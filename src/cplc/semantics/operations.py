@@ -1,23 +1,25 @@
-"""Checks of operations: permitted roles, targets, and roles that do not observe the change."""
+"""Checks of operations: permitted and empowered roles, targets, and roles that do not observe the change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
-from cplc.language.lifecycle import CLAIM, COMMITMENT, OPERATIONS, PARTIES, permitted_parties
+from cplc.diagnostics.core import Edit, Fix, Note
+from cplc.language.lifecycle import CLAIM, COMMITMENT, GRANTABLE, OPERATIONS, PARTIES, permitted_parties
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable, Parties
 from cplc.source import Span
 
 
-def check_operations(table: InstanceTable, messages: Iterable[model.Message]) -> None:
-    for message in messages:
+def check_operations(table: InstanceTable, checked: model.CheckedModel) -> None:
+    powers = {(power.role, power.verb, power.commitment) for power in checked.powers}
+    for message in checked.messages:
         _check_ages(table, message)
         for operation in message.operations:
-            if _is_permitted(table, message, operation):
+            is_empowered = (message.sender, operation.verb, operation.commitment) in powers
+            if is_empowered or _is_permitted(table, message, operation):
                 _check_target(table, message, operation)
                 _check_informed(table, message, operation)
 
@@ -66,20 +68,66 @@ def _uncompared_ages(guard: t.Term) -> list[t.Age]:
 
 
 def _is_permitted(table: InstanceTable, message: model.Message, operation: model.Operation) -> bool:
-    parties = table.parties[operation.commitment]
-    kind = CLAIM if operation.commitment in table.claims else COMMITMENT
-    permitted = [
-        (title, (parties.first, parties.second)[PARTIES[kind].index(title)])
-        for title in permitted_parties(operation.verb, kind)
-    ]
-    if message.sender in [role for _, role in permitted]:
+    permitted = _permitted(table, operation.verb, operation.commitment)
+    if message.sender in permitted.values():
         return True
-    by = " or ".join(f"its {title} `{role}`" for title, role in permitted)
+    kind = CLAIM if operation.commitment in table.claims else COMMITMENT
+    by = " or ".join(f"its {title} `{role}`" for title, role in permitted.items())
     text = f"Only {by} can `{operation.verb} {operation.commitment}`, but `{message.sender}` sends `{message.name}`"
-    notes = _ways_on(table, message, operation.commitment, kind, permitted[0][1])
+    notes = _ways_on(table, message, operation.commitment, kind, next(iter(permitted.values())))
     declared = Note(f"the {kind}", _declared(table, operation.commitment))
-    table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, *notes, declared)
+    fixes: list[Fix] = []
+    if kind == COMMITMENT and operation.verb in GRANTABLE and message.sender not in table.parties[operation.commitment]:
+        node = table.messages[message.name].body.symbol.node
+        power = f"empower {node.sender.span.text} to {operation.span.text.partition(' to ')[0].strip()}"
+        power = power.removesuffix("retaining").strip()
+        notes = [*notes, Note(f"or give it the power: `{power}`")]
+        start = Span(node.span.source, node.span.start, node.span.start)
+        fixes.append(Fix(f"Declare `{power}`", (Edit(start, f"{power}\n{_indentation(node.span)}"),)))
+    table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, *notes, declared, fixes=fixes)
     return False
+
+
+def _permitted(table: InstanceTable, verb: str, name: str) -> dict[str, str]:
+    """Return the role that may perform an operation without further powers, by its title."""
+    parties = table.parties[name]
+    kind = CLAIM if name in table.claims else COMMITMENT
+    return {
+        title: (parties.first, parties.second)[PARTIES[kind].index(title)] for title in permitted_parties(verb, kind)
+    }
+
+
+def _indentation(span: Span) -> str:
+    """Return the blanks before the first line of a declaration."""
+    line = span.source.text[: span.start].rpartition("\n")[2]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def report_idle_powers(table: InstanceTable, checked: model.CheckedModel) -> None:
+    """Warn of powers that a role has without them, and of powers that no message uses.
+
+    The warning needs to hold for every instance of the declaration.
+    """
+    performed = {
+        (message.sender, operation.verb, operation.commitment)
+        for message in checked.messages
+        for operation in message.operations
+    }
+    own, used, spans = set[Span](), set[Span](), dict[Span, model.Power]()
+    for power in checked.powers:
+        spans.setdefault(power.span, power)
+        if power.role not in _permitted(table, power.verb, power.commitment).values():
+            own.add(power.span)
+        if (power.role, power.verb, power.commitment) in performed:
+            used.add(power.span)
+    for span, power in spans.items():
+        what = f"{power.verb} {power.commitment}"
+        if span not in own:
+            title = next(t for t, role in _permitted(table, power.verb, power.commitment).items() if role == power.role)
+            text = f"`{power.role}` may `{what}` without a power: it is the {title}"
+            table.report(rules.IDLE_POWER, span, text)
+        elif span not in used:
+            table.report(rules.IDLE_POWER, span, f"No message of `{power.role}` means `{what}`")
 
 
 def _ways_on(table: InstanceTable, message: model.Message, name: str, kind: str, permitted: str) -> Iterable[Note]:
@@ -143,10 +191,10 @@ def _wrong_successor(table: InstanceTable, operation: model.Operation, target: s
 
 def _check_informed(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
     parties = table.parties[operation.commitment]
-    other = parties.second if message.sender == parties.first else parties.first
-    if message.receiver != other:
-        text = f"`{other}` is not told that `{message.name}` changes `{operation.commitment}`"
-        hint = Note(f"let a message from `{message.sender}` to `{other}` mean this")
+    untold = [role for role in (parties.first, parties.second) if role not in (message.sender, message.receiver)]
+    for role in untold:
+        text = f"`{role}` is not told that `{message.name}` changes `{operation.commitment}`"
+        hint = Note(f"let a message from `{message.sender}` to `{role}` mean this")
         table.problems.report(rules.UNTOLD_COUNTERPARTY, operation.span, text, hint)
 
 

@@ -204,8 +204,13 @@ def _is_wordlike(text: str) -> bool:
 
 
 def _is_two_words(text: str, after: str) -> bool:
-    """Return whether the words begin `cpl 2` or `clock tick`, which are no names."""
-    return (text == "cpl" and after[:1].isdigit()) or (text == "clock" and after == "tick")
+    """Return whether the words begin `cpl 2`, `clock tick` or `empower R`, which are no names."""
+    is_role = _is_wordlike(after) and after not in RESERVED | OPERATOR_WORDS - frozenset("ACE")
+    return (
+        (text == "cpl" and after[:1].isdigit())
+        or (text == "clock" and after == "tick")
+        or (text == "empower" and is_role)
+    )
 
 
 def _meant(layout: _Layout, before: Token, token: Token, after: Token, *, begins_line: bool) -> str:

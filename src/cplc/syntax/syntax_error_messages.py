@@ -18,7 +18,9 @@ from cplc.syntax.token_text import advice, closest_word, last_token, text_or, to
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
 _NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
-_SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "clock", "protocol", "for", "agent"} - AGENT_ITEMS
+_SIMPLE: Final = (
+    frozenset(FORMS) - {"cpl", "message", "channel", "clock", "empower", "protocol", "for", "agent"} - AGENT_ITEMS
+)
 """Words that begin a declaration without a block."""
 
 _NEXT: Final = {
