@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.support.generators.systems import conditions_over, systems
 from tests.support.random_examples import examples
 
+from cplc.checking.irrelevant_steps import irrelevant_steps
 from cplc.checking.replay import run_problems
 from cplc.checking.results import Result
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.compilation import CplCompilation
 from cplc.logic import formulas as f
 from cplc.report.html import fragment
-from cplc.report.irrelevant_steps import irrelevant_steps
 from cplc.report.text import result_text
 from cplc.report.trace_narration import told
 from cplc.source import Source

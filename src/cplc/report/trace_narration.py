@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
+from cplc.checking.irrelevant_steps import irrelevant_steps
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic import formulas as f
 from cplc.logic.commitments import SociallyCommits, all_keeping_paths_satisfy, some_path_keeps
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.report.irrelevant_steps import irrelevant_steps
 from cplc.report.lasso_folding import shortest_lasso
 from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
