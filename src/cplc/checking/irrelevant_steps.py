@@ -31,9 +31,9 @@ from cplc.system.trace import Run
 def irrelevant_steps(system: System, formula: Formula, run: Run) -> frozenset[int]:
     """Return the positions of the irrelevant moves of the run; none if the formula is not stutter-invariant.
 
-    Moves that violate a commitment count as relevant: the report names them.
+    Moves that violate a commitment count as relevant: the report names them. Rounds of players are all relevant.
     """
-    named = None if system.is_synchronous else _named(formula)
+    named = _named(formula)
     if named is None:
         return frozenset()
     variables, steps = named
