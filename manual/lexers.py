@@ -11,6 +11,7 @@ from cplc.language.words import (
     CONTEXTUAL,
     DECLARATIONS,
     EVENTS,
+    FREE_AS_NAMES,
     LITERALS,
     MODALITIES,
     OPERATOR_WORDS,
@@ -19,8 +20,8 @@ from cplc.language.words import (
 
 __all__ = ["CplLexer", "IsplLexer"]
 
-_DECLARING = sorted(DECLARATIONS | AGENT_ITEMS | {"channel", "var", *words_of("type")})
-_CLAUSES = sorted(CLAUSES | (CONTEXTUAL - AGENT_ITEMS - {"channel", "var", "therefore"}))
+_DECLARING = sorted(DECLARATIONS | AGENT_ITEMS | FREE_AS_NAMES | {"var", *words_of("type")})
+_CLAUSES = sorted(CLAUSES | (CONTEXTUAL - AGENT_ITEMS - FREE_AS_NAMES - {"var", "therefore"}))
 _LITERALS = sorted(LITERALS)
 _CALLED = (*MODALITIES, *EVENTS)
 

@@ -26,15 +26,16 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from tests.reference.decisions import Game, NotAGame, TooManyPlans
+from tests.reference.decisions import NotAGame, TooManyPlans
 from tests.reference.logic import begins
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
-from tests.support.decision_verdicts import DecisionDisagreement, lines_for
+from tests.support.decision_verdicts import PLANS, POSITIONS, DecisionDisagreement, game_of, lines_for
 from tests.support.decision_verdicts import compare as compare_decisions
 from tests.support.every_engine import ENGINES
-from tests.support.generators.decision_games import NAME, decision_games
+from tests.support.generators.decision_features import wide_games
+from tests.support.generators.decision_games import decision_games
 from tests.support.generators.imperfect_information import guessing_games, guessing_goals
 from tests.support.generators.ispl_commitments import commitment_model
 from tests.support.generators.ispl_models import Features, model
@@ -49,7 +50,7 @@ from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.timed_verdicts import TimedDisagreement
 from tests.support.timed_verdicts import compare as compare_timed
 
-from cplc.checking.evidence import explain
+from cplc.checking.counterexamples import explain
 from cplc.compilation import CplCompilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
@@ -71,8 +72,6 @@ ROUNDS = 300
 GAME_STATES = 150
 """And a protocol or model whose games are compared."""
 ROUND_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "(p0 U p1)", "(!p1 U p2)", "X <h> F p1", "F <k> X p0")
-PLAN_POSITIONS, PLANS = 1000, 300
-"""And positions and plans of a participant."""
 FORMULAS = 4
 """Number of formulas for each protocol."""
 MODALITIES = re.compile(r"\b[A-Z][A-Za-z]*(?=\()|<<")
@@ -451,7 +450,7 @@ def decisions_compared(figures: Figures) -> Callable[[st.DataObject], None]:
     """Compare what a participant can guarantee with the judge, which tries all plans of a small game."""
 
     def compare(data: st.DataObject) -> None:
-        draft = data.draw(decision_games())
+        draft = data.draw(st.one_of(decision_games(), wide_games(), wide_games()))
         picks = data.draw(st.lists(st.integers(0, 1023), min_size=1, max_size=3))
         counts: Counter[str] = Counter()
         compilation = CplCompilation(Source("game.cpl", draft.text()))
@@ -459,7 +458,7 @@ def decisions_compared(figures: Figures) -> Callable[[st.DataObject], None]:
             return
         try:
             with figures.timed("decisions"), suppress(TooManyPlans, NotAGame):
-                game = Game(compilation.model, NAME, limit=PLAN_POSITIONS, plans=PLANS)
+                game = game_of(compilation.model, draft, limit=POSITIONS, plans=PLANS)
                 compare_decisions(draft, lines_for(game, picks), counts)
         except DecisionDisagreement as apart:
             raise Disagreement(str(apart)) from None

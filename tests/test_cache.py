@@ -179,6 +179,21 @@ def test_changed_program_misses_cache(here: Path, verify: Verify, monkeypatch: p
     assert cached(verify("p.cpl")) == {True}
 
 
+def test_module_that_is_being_compiled_is_no_part_of_the_program(
+    here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = here / "library"
+    (library / "__pycache__").mkdir(parents=True)
+    monkeypatch.setattr(cached_results, "shipped", lambda _: library)
+    cached_results.program_fingerprint.cache_clear()
+    verify("p.cpl")
+    for name, is_compiled in ("__pycache__/a.cpython-311.pyc.140072", True), ("a.cpl", False):
+        (library / name).write_bytes(b"0")
+        cached_results.program_fingerprint.cache_clear()
+        assert cached(verify("p.cpl")) == {is_compiled}, name
+    cached_results.program_fingerprint.cache_clear()
+
+
 def test_unknown_verdict_is_not_cached(verify: Verify, cache: EntryStore) -> None:
     formula = "<<Mer>> F deliver[1]"  # the engine decides nothing of groups, and says so at once
     arguments = [str(_EXAMPLES / "netbill.cpl"), "--engine", "onthefly", "--formula", formula]

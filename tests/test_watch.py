@@ -103,6 +103,28 @@ def replace(path: Path, text: str) -> None:
     new.replace(path)
 
 
+def test_each_file_of_a_project_is_watched(folder: Path) -> None:
+    settings = folder / "cplc.toml"
+    settings.write_text('[project]\nfiles = ["p*.cpl"]\nexclude = ["part.cpl"]\n', encoding="utf-8")
+    with watching("verify", "--cache", folder=folder) as watched:
+        assert watched.settled().startswith("p.cpl: 1 as expected")
+        (folder / "p2.cpl").write_text(_BAD, encoding="utf-8")
+        output = watched.settled()
+        assert output.startswith("p2.cpl changed\n")
+        assert "p2.cpl: 1 not as expected" in output
+        replace(folder / "part.cpl", "protocol\n")
+        assert "wrong: p.cpl, p2.cpl" in watched.settled()
+        replace(folder / "part.cpl", "")
+        assert "not as expected: p2.cpl" in watched.settled()
+        settings.write_text('[project]\nfiles = ["p.cpl"]\n', encoding="utf-8")
+        output = watched.settled()
+        assert "p2.cpl" not in output.split("changed\n")[-1]
+        settings.write_text("[project]\nfiles = [", encoding="utf-8")
+        assert "This is not TOML" in watched.settled()
+        settings.write_text('[project]\nfiles = ["p.cpl"]\n', encoding="utf-8")
+        assert "1 file, 1 property or check: 1 as expected" in watched.settled()
+
+
 def test_change_of_file_import_or_settings_triggers_run(folder: Path) -> None:
     with watching("verify", "p.cpl", folder=folder) as watched:
         assert "1 as expected" in watched.settled()

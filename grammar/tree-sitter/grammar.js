@@ -32,8 +32,8 @@ module.exports = grammar({
     source_file: ($) => repeat($._item),
 
     _item: ($) => choice(
-      $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.clock, $.for, $.use,
-      $.define, $.property, $.check, $.fairness, $.agent, $.goal, $.value, $.belief, $.decision, $.analyze, $.message,
+      $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.clock, $.empower, $.for,
+      $.use, $.define, $.property, $.check, $.fairness, $.agent, $.goal, $.value, $.belief, $.decision, $.analyze, $.message,
     ),
 
     version: ($) => seq('cpl', $.number),
@@ -57,6 +57,8 @@ module.exports = grammar({
     channel: ($) => seq(
       'channel', optional(seq($.reference, '->', $.reference)), repeat1(choice('unordered', seq('within', $.expression))),
     ),
+    empower: ($) => seq('empower', list($.reference), 'to', list($.power)),
+    power: ($) => seq(field('verb', $.name), $.reference),
     clock: ($) => seq('clock', 'tick', '=', $.duration),
     duration: () => token(choice(/\d+\s*(ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),

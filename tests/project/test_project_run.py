@@ -52,7 +52,8 @@ Output = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Output:
-    """Return a function that runs `cplc` in an empty folder and returns its exit code and both outputs."""
+    """Return a function that runs `cplc` in an empty project and returns its exit code and both outputs."""
+    (tmp_path / ".git").mkdir()  # no settings of the folders around it count
     monkeypatch.chdir(tmp_path)
 
     def ran(*arguments: str) -> tuple[int, str, str]:
@@ -247,13 +248,75 @@ def test_each_protocol_that_the_settings_name_is_verified(tmp_path: Path, output
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--property", "p"], ["--formula", "EF m"], ["--checkpoint", "c"], ["--watch"], ["--itf", "d"]]
+    "arguments", [("verify", "--checkpoint", "c"), ("analyze", "--compare", "p"), ("coverage", "--log", "p")]
 )
-def test_options_of_one_file_are_refused(arguments: list[str], tmp_path: Path, output: Output) -> None:
+def test_options_of_one_file_are_refused(arguments: tuple[str, ...], tmp_path: Path, output: Output) -> None:
     _mixed(tmp_path)
-    code, _, err = output("verify", "p", *arguments)
+    code, _, err = output(arguments[0], "p", *arguments[1:])
     assert code == 2
-    assert f"{arguments[0]} requires one file" in err
+    assert f"{arguments[1]} requires one file" in err
+
+
+def test_property_is_verified_where_it_is_declared(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"), b=_FAILS, c="cpl 2\ndefine same(x) = x\n")
+    code, out, err = output("verify", ".", "--property", "possible", "--property", "live", "--workers", "2")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "a.cpl: 2 as expected", "b.cpl: 1 as expected", "c.cpl: declares macros only", "",
+        "3 files, 3 properties and checks: 3 as expected",
+    ]  # fmt: skip
+    code, out, err = output("verify", ".", "--property", "reached", "--format", "junit")
+    assert (code, [suite.get("name") for suite in ElementTree.fromstring(out)]) == (1, ["b.cpl"])
+    code, out, err = output("verify", ".", "--property", "possible", "--property", "posible")
+    assert code == 2
+    assert err == "error: no property or check of these files is called `posible`; did you mean `possible`?\n"
+    assert "without anything that the options select: 1 file" in out
+
+
+def test_missing_property_is_no_error_while_a_file_is_wrong(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"), b=_WRONG)
+    code, _, err = output("verify", ".", "--property", "reached")
+    assert code == 2
+    assert "of these files is called" not in err
+
+
+def test_formula_is_verified_in_each_file(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_FAILS, b=_GOOD.format(name="Good"))
+    code, out, err = output("verify", ".", "--formula", "EF m", "--color", "never")
+    assert code == 2
+    assert out.splitlines()[:3] == ["a.cpl:", "holds   formula: EF m  --formula:1", "a.cpl: 1 as expected"]
+    assert err.splitlines()[:2] == ["b.cpl:", "error[wrong-indices]: `m` needs 1 index"]
+
+
+def test_every_size_is_verified_in_files_with_a_family(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_FAILS, b=_GOOD.format(name="Good"))
+    code, out, err = output("verify", ".", "--for-all-n", "--detail", "everything")
+    assert (code, err) == (0, "")
+    assert "holds for n = 1 to 3: all declared sizes, each verified" in out
+    assert "without anything that the options select: 1 file" in out
+    code, out, err = output("verify", ".", "--for-all-n", "--n", "k")
+    assert (code, err) == (2, "error: no size of a role family of these files is called `k`\n")
+    code, out, err = output("verify", "a.cpl", "a.cpl", "./a.cpl", "--for-all-n")
+    assert (code, err) == (2, "error: these files have nothing to do: no size of a role family is a parameter\n")
+
+
+def test_runs_of_many_files_go_into_folders(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    for _ in range(2):  # a report from the cache writes no runs
+        output("verify", "p/a.cpl", "p/d", "p/c.cpl", "--itf", "runs", "--cache", "--workers", "1")
+        written = sorted(path.relative_to(tmp_path).as_posix() for path in (tmp_path / "runs").rglob("*.json"))
+        assert written == [
+            f"runs/p/{name}.itf.json" for name in ("a.cpl/possible", "c.cpl/reached", "d/e.cpl/possible")
+        ]
+        for name in written:
+            (tmp_path / name).unlink()
+
+
+def test_reductions_of_many_files_are_printed(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_GOOD.format(name="First"), b=_GOOD.format(name="Second"))
+    code, _, err = output("verify", ".", "--print-after", "cone-of-influence", "--property", "possible")
+    assert code == 0
+    assert [line for line in err.splitlines() if line.endswith(".cpl:")] == ["a.cpl:", "b.cpl:"]
 
 
 def test_file_that_ends_with_a_message_is_in_every_document(tmp_path: Path, output: Output) -> None:
@@ -312,6 +375,26 @@ def _unmarked(text: str) -> list[str]:
 def _unexpected(tasks: Any, *_: object, **__: object) -> Any:
     assert list(tasks) == []
     yield from ()
+
+
+def test_report_for_a_terminal_is_cached_for_its_width(
+    tmp_path: Path, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(tmp_path, a=_GOOD.format(name="Good"), b=_FAILS)
+    monkeypatch.setenv("CPLC_CACHE", "on")
+    monkeypatch.setattr("cplc.cli.output.is_terminal", lambda err=False: not err)
+    texts = []
+    for columns, is_cached in (70, False), (70, True), (110, False):
+        monkeypatch.setenv("COLUMNS", "")
+        monkeypatch.delenv("COLUMNS")
+        monkeypatch.setattr("cplc.cli.output.terminal_columns", lambda columns=columns: columns)
+        with monkeypatch.context() as patched:
+            if is_cached:
+                patched.setattr("cplc.cli.project_run.run_tasks", _unexpected)
+            texts.append(_unmarked(output("verify", ".", "--color", "never", "--workers", "1")[1]))
+    first, second, third = texts
+    assert first == second
+    assert sorted(first) == sorted(third)
 
 
 def test_message_about_a_file_without_results_is_repeated(
@@ -455,7 +538,28 @@ def test_analysis_of_many_files_skips_files_without_agents(tmp_path: Path, outpu
     assert "b.cpl:\nAlice plays " in out
     code, out, _ = output("analyze", ".", "--workers", "1", "--format", "junit")
     assert [suite.get("name") for suite in ElementTree.fromstring(out)] == ["b.cpl"]
-    assert "--format html requires one file" in output("analyze", ".", "--format", "html")[2]
+    (tmp_path / "c.cpl").write_text(_WRONG, encoding="utf-8")
+    (tmp_path / "d.cpl").write_text(_AGENT, encoding="utf-8")
+    code, page, _ = output("analyze", ".", "--format", "html", "--charts", "charts")
+    assert code == 2
+    identifiers = re.findall(r' id="([^"]*)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    targets = re.findall(r'href="#([^"]*)"', page)
+    assert set(targets) <= set(identifiers)
+    assert re.findall("<h1[^>]*>([^<]*)</h1>", page) == ["4 files", "b.cpl", "c.cpl", "d.cpl"]
+    assert "not analyzed" in page
+    charts = sorted(path.relative_to(tmp_path / "charts").as_posix() for path in (tmp_path / "charts").rglob("*.svg"))
+    assert charts
+    assert {name.split("/")[0] for name in charts} == {"b.cpl", "d.cpl"}
+
+
+def test_agents_are_analyzed_where_they_are_declared(tmp_path: Path, output: Output) -> None:
+    _write(tmp_path, a=_AGENT, b=_AGENT.replace("Alice", "Carol"))
+    code, out, err = output("analyze", ".", "--agent", "Carol", "--workers", "1")
+    assert (code, err) == (0, "")
+    assert [line for line in out.splitlines() if line.endswith(".cpl:")] == ["b.cpl:"]
+    code, _, err = output("analyze", ".", "--agent", "Carl")
+    assert (code, err) == (2, "error: no agent of these files is called `Carl`; did you mean `Carol`?\n")
 
 
 def test_exports_of_many_files_go_into_a_folder(tmp_path: Path, output: Output) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from cplc.source import Source
 from cplc.syntax import printer
 from cplc.syntax.parser import parse
 from cplc.syntax.scanner import scan
+from cplc.system.model import System
 
 _ROOT = Path(__file__).parents[2]
 _FOLDERS = ("examples", "stdlib", "src", "tests", "benchmarks")
@@ -72,7 +73,12 @@ def test_formatting_preserves_system(plan: Plan) -> None:
     before, after = CplCompilation(Source("p", text)), CplCompilation(Source("p", formatted))
     assert before.ok == after.ok
     if before.ok:
-        assert after.system == before.system
+        assert _without_places(after.system) == _without_places(before.system)
+
+
+def _without_places(system: System) -> System:
+    """Return the system without the places of its hazards, which layout moves."""
+    return replace(system, hazards=tuple((text, condition, None) for text, condition, _ in system.hazards))
 
 
 @pytest.mark.parametrize("path", _WRITTEN, ids=lambda path: str(path.relative_to(_ROOT)))

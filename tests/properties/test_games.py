@@ -17,7 +17,7 @@ from tests.support.oracles.model_checker import Naive
 from tests.support.oracles.strategy_validation import strategy_mistakes
 from tests.support.random_examples import examples
 
-from cplc.checking.evidence import explain
+from cplc.checking.counterexamples import explain
 from cplc.checking.strategy_play import strategy_problems
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine

@@ -13,8 +13,8 @@ from tests.support.generators.symmetric_systems import branching, crowds
 from tests.support.generators.systems import formulas, roles
 
 from cplc.checking import engine_selector
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.engine_selector import EngineSelector, Method
-from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import Verifier
@@ -28,9 +28,9 @@ from cplc.logic.formulas import Formula
 from cplc.reductions import cone_of_influence
 from cplc.reductions.component_slicing import ComponentSlicing
 from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
+from cplc.reductions.partial_order import PartialOrderReduction
 from cplc.reductions.pipeline import SEARCH_PASSES, SYSTEM_PASSES, Pipeline, Reduced
 from cplc.reductions.problem import Pass, Problem
-from cplc.reductions.stubborn_sets import PartialOrderReduction
 from cplc.reductions.symmetry import SymmetryReduction
 from cplc.system.model import System
 from cplc.system.printer import formula_text

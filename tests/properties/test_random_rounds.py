@@ -11,7 +11,7 @@ from tests.support.generators.ispl_models import Features, model
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 
 from cplc.compilation import IsplCompilation
-from cplc.drawing.protocol_diagrams import projected_rounds
+from cplc.drawing.projected_graph import projected_rounds
 from cplc.report.json_data import run_data
 from cplc.simulation.interactive_session import choice_table
 from cplc.simulation.random_walk import RoundSampler, draw, draw_initial_state

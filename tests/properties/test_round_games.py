@@ -16,7 +16,7 @@ from tests.support.oracles.synchronous_games import NaiveRoundGame
 from tests.support.oracles.synchronous_model_checker import NaiveRounds
 from tests.support.random_examples import examples
 
-from cplc.checking.evidence import explain
+from cplc.checking.counterexamples import explain
 from cplc.checking.strategy_play import strategy_problems
 from cplc.compilation import IsplCompilation
 from cplc.logic.formulas import Enforces

@@ -17,8 +17,8 @@ from tests.support.generators.systems import formulas, roles
 from tests.support.random_examples import examples
 
 from cplc.checking import engine_selector
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.engine_selector import EngineSelector
-from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
 from cplc.checking.verify import verify

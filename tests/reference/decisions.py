@@ -6,15 +6,19 @@ by itself. A *plan* is deterministic: for each sequence of local states (perfect
 or insists on one send. All plans of a small acyclic game are enumerated.
 
 * **Insisting.** The world may take steps before a send that the plan insists on, but no run ends where it can be sent.
-* **Justice.** No run ends while something can be received, while a drawn outcome is still to come, or, with roles
-  that keep going, while such a role can send something that no drawn belief is about. Everything else may stay silent.
+* **Justice.** No run ends while something can be received, while a tick would change something, while a drawn outcome
+  is still to come, or while something can be sent that is assumed to keep going and that no drawn belief is about.
+  Everything else may stay silent. A round that is over stays over: its restart is no step here.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
   belief is drawn after it. From then on the world takes no step after which
-  no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false.
+  no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false. An
+  outcome that a send of the participant makes impossible is *lost*: the belief does not count in the rest of the
+  period. A belief without condition holds while any of its messages can come.
 * **Taking part.** Figures alone are of plans that take part: on some run something is sent that the plan insists on.
   A later send is no duty. The only plan that does not take part is to stay away.
 
+With ``memoryless`` a plan maps the present local state alone to a choice, as uniform strategies of formulas do.
 With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
 enumeration: sets of vectors are united at own choices, and their componentwise minimum is taken at the world's.
 """
@@ -28,16 +32,17 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
-from tests.reference.semantics import Reference
+from tests.reference.promises import is_on_course
 from tests.reference.states import Move, State, View, World
 from tests.reference.terms import calculate, compare, mentioned
+from tests.reference.timed import TimedReference
 
 from cplc.semantics import terms as t
-from cplc.semantics.model import Belief, CheckedModel, Event, Message
+from cplc.semantics.model import Belief, CheckedModel, Message
 from cplc.semantics.terms import Term, Value
 
-UNDRAWN, DONE, SILENT = -1, -2, -3
-"""The outcome of a belief that is not drawn, came, or is that nothing comes; otherwise the position of its event."""
+UNDRAWN, DONE, SILENT, LOST = -1, -2, -3, -4
+"""The outcome of a belief that is not drawn, came, is that nothing comes, or became impossible; otherwise its event."""
 
 ASPECTS = ("conformance", "achievement", "benefit", "value")
 """The figures in the order of an `Outcome`: three probabilities, and the expected value."""
@@ -56,7 +61,7 @@ class TooManyPlans(Exception):
 
 
 class NotAGame(Exception):
-    """The protocol is outside the games that are judged here: rounds, ticks, or a value that leaves its domain."""
+    """The protocol is outside the games that are judged here: a cycle, or a value that leaves its domain."""
 
 
 class Node(NamedTuple):
@@ -109,7 +114,7 @@ def _replaced(draws: Draws, number: int, outcome: int) -> Draws:
 
 
 class Game:
-    """A participant's game in a protocol in which these roles keep going."""
+    """A participant's game in a protocol in which these roles and messages keep going, some within so many ticks."""
 
     def __init__(
         self,
@@ -117,7 +122,9 @@ class Game:
         name: str,
         keep_going: Collection[str] = (),
         *,
+        bounds: Mapping[str, int] | None = None,
         full_observation: bool = False,
+        memoryless: bool = False,
         limit: int = 3000,
         plans: int = 3000,
     ) -> None:
@@ -125,13 +132,11 @@ class Game:
         self.participant = next(one for one in model.participants if one.name == name)
         self.roles = self.participant.roles
         self.keep_going = frozenset(keep_going)
+        self.bounds = dict(bounds or {})
         self.full_observation = full_observation
+        self.memoryless = memoryless
         self.limit, self.most_plans = limit, plans
-        if any(one.restarts or one.repeatable or one.resets for one in model.messages):
-            raise NotAGame("a message that is sent again")
-        self.reference = Reference(model, self._views())
-        if self.reference.has_ticks or self.reference.watched:
-            raise NotAGame("time, or a promise about runs")
+        self.reference = TimedReference(model, self.bounds, model.delays, self._views())
         self.positions: list[Position] = []
         self.stuck = 0
         """Positions in which nothing is possible, although the run should not end."""
@@ -142,6 +147,8 @@ class Game:
         self._conditions: dict[State, tuple[bool, ...]] = {}
         self._leads: dict[tuple[State, Draws, frozenset[int], frozenset[int], frozenset[str]], bool] = {}
         self.start = self._explore()
+        if self._has_cycle():
+            raise NotAGame("a cycle")
         if self.reference.out_of_range:
             raise NotAGame("a variable would leave its domain")
 
@@ -226,7 +233,11 @@ class Game:
 
     def moves(self, state: State) -> list[tuple[Move, State]]:
         if state not in self._moves:
-            self._moves[state] = list(self.reference.moves(state))
+            self._moves[state] = [
+                (move, after)
+                for move, after in self.reference.moves(state)
+                if move.kind != "restart" and (move.kind != "tick" or after != state)
+            ]
         return self._moves[state]
 
     def _is_send(self, move: Move) -> bool:
@@ -238,7 +249,9 @@ class Game:
     def _covering(self, message: str, draws: Draws) -> list[int]:
         """Return the beliefs that are drawn and about this message."""
         beliefs = enumerate(self.participant.beliefs)
-        return [n for n, one in beliefs if draws[n] != UNDRAWN and any(e.message == message for e in one.events)]
+        return [
+            n for n, one in beliefs if draws[n] not in (UNDRAWN, LOST) and any(e.message == message for e in one.events)
+        ]
 
     def _is_outcome(self, move: Move, number: int, draws: Draws) -> bool:
         if draws[number] < 0 or not self._is_send(move):
@@ -310,8 +323,23 @@ class Game:
     def _drawn(self, state: State, draws: Draws) -> Iterator[list[tuple[Fraction, Draws]]]:
         """Yield every way in which the world may have the outcomes drawn that are drawn here."""
         holding = self.holding(state)
-        draws = tuple(one if holds else UNDRAWN for one, holds in zip(draws, holding, strict=True))
+        draws = tuple(
+            one if holds and (one == UNDRAWN or self._lasts(state, number)) else UNDRAWN
+            for number, (one, holds) in enumerate(zip(draws, holding, strict=True))
+        )
+        pending = self.pending(state, draws)
+        draws = tuple(LOST if one >= 0 and number not in pending else one for number, one in enumerate(draws))
         yield from self._drawn_further(state, [(Fraction(1), draws)], [])
+
+    def _lasts(self, state: State, number: int) -> bool:
+        """Return whether the period of a belief goes on, as far as its condition does not tell."""
+        belief = self.participant.beliefs[number]
+        nothing = (UNDRAWN,) * len(self.participant.beliefs)
+        return belief.condition != t.TRUE or any(
+            self.leads(state, _replaced(nothing, number, outcome), frozenset({number}))
+            for outcome, event in enumerate(belief.events)
+            if event.message and event.high > 0
+        )
 
     def _drawn_further(
         self, state: State, branches: list[tuple[Fraction, Draws]], finished: list[tuple[Fraction, Draws]]
@@ -344,10 +372,13 @@ class Game:
     def _counts(self, state: State, draws: Draws, number: int, avoiding: frozenset[int] = frozenset()) -> bool:
         """Return whether unseen steps lead to each outcome of the belief, and to all that are drawn besides."""
         before = self.pending(state, draws)
+        belief = self.participant.beliefs[number]
+        outcomes = [at for at, event in enumerate(belief.events) if event.message and event.high > 0]
+        if not outcomes and belief.condition == t.TRUE:
+            return False
         return all(
             self.leads(state, _replaced(draws, number, outcome), targets, avoiding)
-            for outcome, event in enumerate(self.participant.beliefs[number].events)
-            if event.high > 0
+            for outcome in outcomes
             for targets in (frozenset({number}), before | {number})
         )
 
@@ -371,7 +402,7 @@ class Game:
         if not self.full_observation and (
             before is None or self.observation(before.node.state) != self.observation(state)
         ):
-            history = self._history(history, self.observation(state))
+            history = self._history(-1 if self.memoryless else history, self.observation(state))
         return [
             tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
             for branches in self._drawn(state, draws)
@@ -386,14 +417,37 @@ class Game:
             done += 1
         return start
 
+    def _has_cycle(self) -> bool:
+        """Return whether a run may come back to a position."""
+        finished, open_positions = set[int](), set[int]()
+        for start in range(len(self.positions)):
+            path = [(start, iter((start,)))]
+            while path:
+                number, after = path[-1]
+                following = next(after, None)
+                if following is None:
+                    path.pop()
+                    open_positions.discard(number)
+                    finished.add(number)
+                elif following in open_positions:
+                    return True
+                elif following not in finished:
+                    open_positions.add(following)
+                    path.append((following, self._following(following)))
+        return False
+
+    def _following(self, number: int) -> Iterator[int]:
+        position = self.positions[number]
+        for distributions in (position.options, *position.actions.values()):
+            yield from (after for distribution in distributions for _, after in distribution)
+
     def _expand(self, position: Position) -> None:
         state, draws, value = position.node
         for action in self._allowed(state, draws):
             position.actions[action] = []
         pending = self.pending(state, draws)
         for move, after, later in self._world_steps(state, draws):
-            holding = self.holding(after)
-            still = frozenset(n for n in pending if later[n] >= 0 and holding[n])
+            still = frozenset(n for n in pending if later[n] >= 0)
             if self.leads(after, later, still):
                 position.options += self._arrivals(position, after, later, value + self._worth(move))
         for move, after in self.moves(state):
@@ -405,7 +459,8 @@ class Game:
     def _is_just(self, move: Move, draws: Draws) -> bool:
         """Return whether no run ends where this is possible."""
         if self._is_send(move):
-            return self._sender(move) in self.keep_going and not self._covering(move.event, draws)
+            is_assumed = not self.keep_going.isdisjoint((move.event, self._sender(move)))
+            return is_assumed and not self._covering(move.event, draws)
         return True
 
     def _worth(self, move: Move) -> Fraction:
@@ -441,10 +496,10 @@ class Game:
     def end(self, node: Node) -> Outcome:
         """Return the figures of a run that ends there."""
         world = self.reference.world(node.state)
-        lives = [world.env[name] for name in self._debts]
         owed = any(
-            life.state in ("violated", "active") or (life.state == "pending" and life.former == "active")
-            for life in lives
+            world.env[name].state == "violated"
+            or (world.env[name].is_in_force and not is_on_course(self.reference, world, name))
+            for name in self._debts
         )
         goals = all(self.reference.holds(goal.meaning, world) for goal in self.participant.goals)
         return Fraction(not owed), Fraction(goals), Fraction(node.value > 0), node.value
@@ -636,11 +691,7 @@ def _worst(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _distributions(belief: Belief) -> Iterator[list[tuple[Fraction, int]]]:
     """Yield the corners of a belief's distributions; within its bounds the world chooses, and a corner is worst."""
-    events: list[tuple[int, Event | None]] = list(enumerate(belief.events))
-    bounds = [(number, event.low, event.high) for number, event in events if event is not None]
-    if sum(high for _, _, high in bounds) < 1:
-        rest = 1 - sum((high for _, _, high in bounds), Fraction(0))
-        bounds.append((SILENT, rest, rest))
+    bounds = [(at if one.message else SILENT, one.low, one.high) for at, one in enumerate(belief.events)]
     distributions = set()
     for free in range(len(bounds)):
         for ends in product(*((low, high) for n, (_, low, high) in enumerate(bounds) if n != free)):
@@ -654,14 +705,23 @@ def _distributions(belief: Belief) -> Iterator[list[tuple[Fraction, int]]]:
                     yield [(chance, number) for chance, (number, _, _) in pairs if chance > 0]
 
 
-def co_operation(model: CheckedModel, name: str, requirements: Collection[Requirement]) -> list[tuple[str, ...]]:
-    """Return the smallest sets of roles that make some plan pass if they keep going."""
-    other_roles = Game(model, name).other_roles
-    for size in range(len(other_roles) + 1):
+def co_operation(
+    game: Callable[[Collection[str]], Game], requirements: Collection[Requirement]
+) -> list[tuple[str, ...]]:
+    """Return the smallest sets of roles that make some plan pass if they keep going, given the game for each set.
+
+    A family is one role.
+    """
+    first = game(())
+    families: dict[str, list[str]] = {}
+    for name in first.other_roles:
+        families.setdefault(first.model.role[name].family, []).append(name)
+    members = {names[0] if len(names) == 1 else family: names for family, names in families.items()}
+    for size in range(len(members) + 1):
         helpful = [
             roles
-            for roles in combinations(other_roles, size)
-            if Game(model, name, roles).verdict(requirements) != "stay away"
+            for roles in combinations(members, size)
+            if game([name for role in roles for name in members[role]]).verdict(requirements) != "stay away"
         ]
         if helpful:
             return helpful

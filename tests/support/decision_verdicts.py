@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 from tests.reference.decisions import ASPECTS, Game, Outcome, Plan, Requirement, co_operation, is_met
+from tests.reference.timed import bounds_of
 from tests.support.generators.decision_games import NAME, Draft
 
 from cplc.compilation import CplCompilation
@@ -14,10 +15,13 @@ from cplc.compilation.participants import participants
 from cplc.decision import Analysis, Bounds, analyse
 from cplc.decision.randomised_plans import matrix_game
 from cplc.decision.results import PlanFigures
+from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 from cplc.system.participant import Threshold
 
 _CLOSE = 1e-9
+POSITIONS, PLANS = 1000, 300
+"""Maximum number of positions and plans of a game."""
 
 
 class DecisionDisagreement(AssertionError):
@@ -40,14 +44,23 @@ def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: boo
     """Return the analysis of the participant, with these lines of thresholds."""
     (query,) = participants(CplCompilation(Source("game.cpl", text)), [NAME])
     thresholds = [[Threshold(aspect, relation, value) for aspect, relation, value in line] for line in lines]  # type: ignore[arg-type]
-    return analyse(query.system, query.participant, thresholds, exact=exact, sensitivity=False)
+    assumed = frozenset(query.assumed)
+    return analyse(query.system, query.participant, thresholds, assumed=assumed, exact=exact, sensitivity=False)
+
+
+def game_of(model: CheckedModel, draft: Draft, more: Collection[str] = (), *, limit: int, plans: int) -> Game:
+    """Return the judge's game under the assumptions of the draft, and with these roles that keep going besides."""
+    plain, bounds = bounds_of(model, draft.assumed)
+    members = {role.name for role in model.roles for name in plain if role.family == name}
+    return Game(model, NAME, {*plain, *members, *bounds, *more}, bounds=bounds, limit=limit, plans=plans)
 
 
 def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Counter[str]) -> Iterator[str]:
     """Yield every difference between the analysis and the judge."""
     compilation = CplCompilation(Source("game.cpl", draft.text()))
-    game = Game(compilation.model, NAME, limit=1000, plans=300)
-    together = Game(compilation.model, NAME, game.other_roles, limit=1000, plans=300)
+    model = compilation.model
+    game = game_of(model, draft, limit=POSITIONS, plans=PLANS)
+    together = game_of(model, draft, game.other_roles, limit=POSITIONS, plans=PLANS)
     _ = game.plans, together.plans
     analysis = analysis_of(draft.text(), lines)
     counts["games"] += 1
@@ -57,8 +70,7 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
         counts[f"{expected}: {result.verdict}"] += 1
         if not _agree(expected, result.verdict):
             yield f"{result.verdict}, and it is {expected}"
-        plans = game.participating if game.staying_away.meets(line) else game.plans
-        by_chance = _some_mixture_meets(plans, line)
+        by_chance = not game.staying_away.meets(line) and _some_mixture_meets(game.plans, line)
         if result.verdict == "stay away" and by_chance:
             yield "stay away, and a mixture of plans meets it"
         if result.reason == "only by tossing a coin":
@@ -70,10 +82,16 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
         if result.front:
             yield from _front(result.front, game, counts)
         if expected == "stay away" and result.verdict == "stay away":
-            needed = set(co_operation(compilation.model, NAME, line))
+            needed = set(co_operation(lambda roles: game_of(model, draft, roles, limit=POSITIONS, plans=PLANS), line))
             counts["co-operation"] += bool(needed)
             if set(map(frozenset, result.sufficient)) != set(map(frozenset, needed)):
                 yield f"it depends on {result.sufficient}, and it is {needed}"
+
+
+def mixture_slack(points: Sequence[Sequence[Fraction]], least: Sequence[Fraction]) -> Fraction:
+    """Return by how much the best convex combination of the points is above these bounds in every component."""
+    slack = [[value - bound for value, bound in zip(point, least, strict=True)] for point in points]
+    return matrix_game(slack)[0]
 
 
 def _some_mixture_meets(plans: Sequence[Plan], line: Sequence[Requirement]) -> bool:

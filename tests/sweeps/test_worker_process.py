@@ -61,6 +61,12 @@ def test_an_item_is_answered_and_the_process_stays(apart: WorkerProcess) -> None
     assert apart.process is process
 
 
+def test_complete_task_runs_once(apart: WorkerProcess, tmp_path: Path) -> None:
+    for number in range(150):
+        result = apart.run(Task(map, (os.mkdir, (str(tmp_path / str(number)),))), TaskLimits())  # fails a second time
+        assert (result.outputs, result.is_complete) == ((None,), True)
+
+
 def test_time_and_memory_are_limited_and_the_next_item_is_not_harmed(apart: WorkerProcess) -> None:
     (slow,) = _rows(apart, _ENDLESS, TaskLimits(seconds=0.5))
     (large,) = _rows(apart, _ENDLESS, TaskLimits(memory=90 * 2**20))

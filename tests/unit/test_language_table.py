@@ -24,6 +24,7 @@ from cplc.language.words import (
     DECLARATIONS,
     EVENTS,
     FORMS,
+    FREE_AS_NAMES,
     LITERALS,
     MODALITIES,
     OPERATORS,
@@ -145,10 +146,10 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
         words_matched(pattern["match"].partition(r"(?!\s*(->")[0].partition(r"(?=\s+\d")[0])
         for pattern in textmate["keywords"]
     )
-    assert declarations == DECLARATIONS | {"channel", "clock"}
+    assert declarations == DECLARATIONS | FREE_AS_NAMES
     assert version == {"cpl"}
     assert clauses == CLAUSES
-    assert contextual == (CONTEXTUAL | AGENT_ITEMS) - {"channel", "clock", "cpl", "therefore"}
+    assert contextual == (CONTEXTUAL | AGENT_ITEMS) - FREE_AS_NAMES - {"cpl", "therefore"}
     assert types == set(words_of("type"))
     assert constants | quantifiers == LITERALS | {"terminal"}
     assert checks == set(CHECKS)
@@ -165,9 +166,9 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
 def test_words_for_other_grammars_are_those_of_the_table(update_golden: bool) -> None:
     """The grammars of Lezer and tree-sitter read `grammar/words.json`."""
     words = {
-        "declarations": sorted(DECLARATIONS | {"channel", "clock"}),
+        "declarations": sorted(DECLARATIONS | FREE_AS_NAMES),
         "clauses": sorted(CLAUSES),
-        "contextual": sorted(CONTEXTUAL - {"channel", "clock", "cpl", "therefore"}),
+        "contextual": sorted(CONTEXTUAL - FREE_AS_NAMES - {"cpl", "therefore"}),
         "types": words_of("type"),
         "constants": (*words_of("constant"), "terminal"),
         "quantifiers": words_of("quantifier"),

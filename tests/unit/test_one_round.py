@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.checking.evidence import explain
+from cplc.checking.counterexamples import explain
 from cplc.checking.replay import replay
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.checking.evidence import explain_initial
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine

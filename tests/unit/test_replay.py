@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.support.commitment_channels import promises
 
-from cplc.checking.evidence import explain_initial
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.commitments import Commits, Fulfils

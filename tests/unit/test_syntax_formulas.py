@@ -11,8 +11,8 @@ import pytest
 from cplc.runtime.file_access import shipped
 from cplc.source import Source
 from cplc.syntax import ast
-from cplc.syntax.formula_parser import children
 from cplc.syntax.parser import parse_formula
+from cplc.syntax.tree import operands
 
 
 def _read(text: str) -> ast.Expr:
@@ -89,7 +89,7 @@ def test_bound_belongs_to_until() -> None:
 
 
 def _roles(expression: ast.Expr) -> list[str]:
-    refs = [child for child in children(expression) if isinstance(child, ast.Ref)]
+    refs = [child for child in operands(expression) if isinstance(child, ast.Ref)]
     return [".".join(segment.name.text for segment in ref.segments) for ref in refs]
 
 

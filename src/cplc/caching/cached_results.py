@@ -24,6 +24,7 @@ from cplc.system.model import System
 
 _LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "numpy")
 """Libraries that parse the language or compute verdicts."""
+_COMPILED: Final = "__pycache__"
 
 
 def result_key(reading: Mapping[str, object], question: Question) -> str:
@@ -66,8 +67,9 @@ def _versions() -> Iterator[str]:
 
 
 def _files(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files of the program; compiled modules, which Python writes at any time, are no part of it."""
     for folder in folders:
-        yield from sorted(path for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
+        yield from sorted(path for path in folder.rglob("*") if path.parent.name != _COMPILED and path.is_file())
 
 
 # --- Encoding of results as bytes. Decoding is safe: it constructs only the data classes of results

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
 from cplc.checking.engine_selector import Decider, EngineName, EngineSelector, Part, method_of
-from cplc.checking.evidence import explain_initial
 from cplc.checking.point_of_no_return import point_of_no_return
 from cplc.checking.realizability import (
     Realizability,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -14,7 +14,7 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit, exit_of_results
 from cplc.cli.limits import Limits
-from cplc.cli.load import compile_protocol, unknown_name
+from cplc.cli.load import compile_protocol, select_by_name
 from cplc.cli.many_files import NothingToDo, for_each_file, many_files_options
 from cplc.cli.options import (
     ModelOptions,
@@ -70,6 +70,13 @@ Examples:
     help="Analyze independent components separately.",
 )
 @click.option(
+    "--semantics",
+    type=click.Choice(["game", "paper"]),
+    default="game",
+    show_default=True,
+    help="Analyze the game with silence, or the probabilistic automaton of Günay et al. (2015).",
+)
+@click.option(
     "--runs",
     type=click.IntRange(1, 10**8),
     metavar="N",
@@ -118,7 +125,7 @@ Examples:
 @resource_options
 @report_format_option
 @colour_option
-@for_each_file("analyze", agents="--agent", other="--compare", charts="--charts", form="--format=html")
+@for_each_file("analyze", other="--compare")
 def command(
     file: str,
     options: ModelOptions,
@@ -126,6 +133,7 @@ def command(
     exact: bool,
     fairness: str,
     reduction: str,
+    semantics: Literal["game", "paper"],
     runs: int | None,
     seed: int,
     scheduler: Scheduler,
@@ -146,6 +154,8 @@ def command(
         raise click.UsageError("standard input can be read only once")
     if runs is not None and (exact or fairness == "off" or reduction == "off"):
         raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
+    if semantics == "paper" and (runs is not None or fairness == "off"):
+        raise click.UsageError("--semantics paper has no runs to sample and no fairness to switch off")
     other_options = replace(options, parameters=dict(other_parameters), protocol=None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | list[str] | Finding | FindingPair]:
@@ -154,6 +164,8 @@ def command(
         from cplc.decision.statistical import Sampling
 
         queries = yield from _asked(file, options, agents)
+        if semantics == "paper":
+            _require_paper_constructs(file, queries)
         names = [one.participant.name for one in queries]
         beside: tuple[ParticipantQuery, ...] = ()
         if queries and other is not None:
@@ -161,7 +173,7 @@ def command(
         if not queries or (other is not None and not beside):
             return
         yield names
-        analysis_options = AnalysisOptions(exact, fairness == "on", reduction == "on")
+        analysis_options = AnalysisOptions(exact, fairness == "on", reduction == "on", semantics=semantics)
         for one in queries:
             if runs is not None:
                 yield estimate_finding(one, Sampling(runs, seed, scheduler, confidence))
@@ -178,7 +190,7 @@ def command(
     report = _AnalyzeReport(run, file, options, labels)
     run.consume(work(), report.doing, report.take)
     if charts is not None:
-        report.write_charts(charts)
+        report.write_charts(output.place_below(charts, file))
     report.finish()
     return report.exit
 
@@ -191,18 +203,29 @@ def _asked(
     yield diagnostics
     if compilation is None:
         return ()
-    from cplc.compilation import UnknownQuestion
     from cplc.compilation.participants import participants
 
-    try:
-        queries = participants(compilation, agents)
-    except UnknownQuestion as problem:
-        raise unknown_name(f"agent of `{file}`", problem) from None
+    queries, _ = select_by_name(lambda names: participants(compilation, names), agents, "agent", f" of `{file}`")
     if not queries and output.current_capture() is not None:
         raise NothingToDo("no agent to analyze")
     if not queries:
-        raise click.UsageError(f"`{file}` declares no agent to analyze")
+        raise click.UsageError(
+            f"`{file}` declares no agent to analyze; `cplc new NAME --template participant` shows one"
+        )
     return queries
+
+
+def _require_paper_constructs(file: str, queries: Sequence[ParticipantQuery]) -> None:
+    """Refuse protocols and participants that have no counterpart in the paper."""
+    from cplc.decision.belief_automaton import NotInThePaper, require_paper_constructs
+
+    for one in queries:
+        try:
+            require_paper_constructs(one.system, one.participant)
+        except NotInThePaper as problem:
+            if output.current_capture() is not None:
+                raise NothingToDo(str(problem)) from None
+            raise click.UsageError(f"--semantics paper does not apply to `{file}`: {problem}") from None
 
 
 def _labels(file: str, options: ModelOptions, other: str, other_options: ModelOptions) -> tuple[str, str]:
@@ -265,10 +288,12 @@ class _AnalyzeReport:
             case "json":
                 self._write_data()
             case "html":
-                from cplc.report.decision_page import decision_page
+                from cplc.report.decision_page import decision_page, file_part
 
                 sections = [one.section() for one in self.findings]
-                output.write(decision_page(self.file, __version__, diagnostics, sections, self.run.interrupted))
+                is_one = output.current_capture() is None
+                part = file_part(self.file, diagnostics, sections, self.run.interrupted, among_others=not is_one)
+                output.write_part(part, lambda: decision_page(self.file, __version__, [part]))
             case "github" | "junit" | "sarif" as form:
                 from cplc.report.outcome import Outcome, standing
 

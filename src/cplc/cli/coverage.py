@@ -11,7 +11,7 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import compile_file, compile_protocol, questions_of
+from cplc.cli.load import compile_file, compile_protocol, select_by_name
 from cplc.cli.log_replay import Observed, log_options, mapping_of, observed_data, replay_logs, report_skipped
 from cplc.cli.many_files import for_each_file, many_files_options
 from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options
@@ -65,7 +65,7 @@ Examples:
 @limit_options
 @format_option
 @colour_option
-@for_each_file("coverage", properties="--property", logs="--log", mapping="--mapping")
+@for_each_file("coverage", logs="--log", mapping="--mapping")
 def command(
     file: str,
     options: ModelOptions,
@@ -100,8 +100,8 @@ def command(
         compilation, problems = compile_file(file, options)
         yield problems
         if compilation:
-            questions_of(compilation.questions, properties)  # reports unknown names before the verification
-            yield from compilation.coverage(properties, engine)
+            _, names = select_by_name(compilation.questions, properties, "property or check")
+            yield from compilation.coverage(names, engine)
 
     def take(outcome: Outcome) -> None:
         outcomes.append(outcome)

@@ -130,7 +130,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
 
 
 def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
-    from cplc.drawing import protocol_diagrams
+    from cplc.drawing import protocol_diagrams, state_diagrams
     from cplc.drawing.sequence import protocol_chart
     from cplc.report.run_report import family
 
@@ -143,9 +143,9 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
             return _chart(protocol_chart(system, title, family), target)
         case "role":
             agent = system.agent[_named(name, "role", system.agent)]
-            return _graph(protocol_diagrams.local_state_graph(system, agent, f"{title}: {agent.name}"), target)
+            return _graph(state_diagrams.local_state_graph(system, agent, f"{title}: {agent.name}"), target)
         case "states":
-            return _graph(protocol_diagrams.state_graph(system, title), target)
+            return _graph(state_diagrams.state_graph(system, title), target)
         case "commitment":
             commitments: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
             one = commitments[_named(name, "commitment or claim", commitments)]

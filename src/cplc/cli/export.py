@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
-from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of
+from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of, select_by_name
 from cplc.cli.many_files import for_each_file, many_files_options
 from cplc.cli.options import ModelOptions, colour_option, names
 from cplc.cli.output import Colour
@@ -66,7 +65,7 @@ Examples:
 )
 @click.option("--states", is_flag=True, help="Draw the reachable states instead of the messages between roles (dot).")
 @colour_option
-@for_each_file("export", properties="--property", formula="--formula", agent="--agent")
+@for_each_file("export")
 def command(
     file: str,
     options: ModelOptions,
@@ -137,14 +136,10 @@ def command(
 
 def _decision(compilation: CplCompilation, agent: str) -> Export:
     """Return the decision model of one participant."""
-    from cplc.compilation import UnknownQuestion
     from cplc.compilation.participants import participants
     from cplc.export import prism_mdp
 
-    try:
-        bound_participants = participants(compilation, (agent,))
-    except UnknownQuestion as problem:
-        raise click.UsageError(f"no agent is called `{problem.name}`") from None
+    bound_participants, _ = select_by_name(lambda names: participants(compilation, names), (agent,), "agent")
     request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
     return prism_mdp.export(request, bound_participants[0].participant)
 
@@ -158,8 +153,7 @@ def _place_among_others(file: str, options: ModelOptions, target: str, folder: P
     """Return the path for the export of one of several files: below the folder, as the file is in the project."""
     if folder is None:
         raise click.UsageError("the exports of several files need a folder: -o FOLDER")
-    parts = [part for part in Path(os.path.relpath(file)).parts if part != ".."]
-    place = folder.joinpath(*parts)
+    place = output.place_below(folder, file)
     name = f"{place.name}-{options.protocol}" if options.protocol else place.name
     return place.with_name(f"{name}.{target}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field
 from importlib import import_module
 from typing import Any, Final
@@ -12,7 +13,7 @@ from cplc.cli import output, start_time
 from cplc.cli.effective_options import effective_options
 from cplc.cli.exit_codes import Exit
 from cplc.cli.main import guarded
-from cplc.cli.many_files import COMMANDS, NothingToDo
+from cplc.cli.many_files import COMMANDS, NothingToDo, NotSelected
 from cplc.cli.options import ModelOptions
 from cplc.records import dataclass
 
@@ -52,6 +53,12 @@ class FileReport:
     """The report as it is shown when it comes from the cache; None if a result may still change."""
     nothing: str = ""
     """Why the command has nothing to do for this file."""
+    is_selected: bool = True
+    """False if the options of the command select nothing in this file."""
+    selected: tuple[str, ...] = ()
+    """The names of the command line that this file has."""
+    candidates: tuple[str, ...] = ()
+    """The names that this file has where the command line has another one."""
     seconds: float = 0.0
 
 
@@ -60,7 +67,7 @@ def file_report(request: FileRequest) -> FileReport:
     began = time.monotonic()
     import_module(f"cplc.cli.{request.command}")
     capture = output.CapturedOutput(is_terminal=request.is_terminal, is_error_terminal=request.is_error_terminal)
-    nothing = ""
+    nothing: NothingToDo | None = None
 
     def run() -> Exit:
         nonlocal nothing
@@ -68,7 +75,7 @@ def file_report(request: FileRequest) -> FileReport:
         try:
             return COMMANDS[request.command](file=request.file, options=options, **request.values)
         except NothingToDo as reason:
-            nothing = str(reason)
+            nothing = reason
             return Exit.EXPECTED
 
     with output.captured(capture):
@@ -83,7 +90,10 @@ def file_report(request: FileRequest) -> FileReport:
         capture.counts,
         capture.reads,
         None if again is None else FileReport(label, Exit(code), tuple(again.chunks), again.document, capture.counts),
-        nothing,
+        "" if nothing is None else str(nothing),
+        not isinstance(nothing, NotSelected),
+        tuple(capture.selected),
+        tuple(capture.candidates),
         time.monotonic() - began,
     )
 
@@ -99,6 +109,9 @@ def prepare() -> None:
     import cplc.cli.verify
     import cplc.report.outcome
     import cplc.report.text  # noqa: F401
+    from cplc.caching.cached_results import program_fingerprint
     from cplc.sweeps.job_runner import prepare as prepare_engines
 
     prepare_engines()
+    with suppress(OSError):
+        program_fingerprint()  # reads every module, for the keys of cached results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,14 +75,19 @@ def _sha256() -> hashlib._Hash:
 def report_files_read(compilation: Compilation) -> None:
     """Record the files read, for a watching process and for the cache of reports."""
     capture = output.current_capture()
-    if capture is not None:
+    if capture is not None:  # one of several files: the process that writes the report records what all of them read
         capture.reads |= input_digests(compilation)
+    elif os.environ.get(FILES_READ):
+        record_files_read(input_digests(compilation))
+
+
+def record_files_read(digests: Mapping[str, str | None]) -> None:
+    """Record the files read, for a watching process if there is one."""
     place = os.environ.get(FILES_READ)
     if place:
         import json
 
-        digests = dict(files_read(place)) | input_digests(compilation)
-        output.write_file(Path(place), json.dumps(digests))
+        output.write_file(Path(place), json.dumps(dict(files_read(place)) | dict(digests)))
 
 
 def files_read(place: str) -> Iterator[tuple[str, str | None]]:

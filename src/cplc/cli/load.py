@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from click import UsageError
 
 from cplc.cli.input_files import report_files_read
-from cplc.cli.many_files import NothingToDo
+from cplc.cli.many_files import NothingToDo, NotSelected
 from cplc.cli.options import ModelOptions
 from cplc.cli.output import current_capture
 from cplc.diagnostics import rules
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation, Strategies, UnknownQuestion
 
     Questions = tuple[BoundQuestion, ...]
+
+Selection = TypeVar("Selection")
 
 STANDARD_INPUT = "-"
 
@@ -146,15 +148,36 @@ def _standard_input() -> Source | Diagnostic:
 
 def questions_of(select: Callable[[Sequence[str]], Questions], names: Sequence[str]) -> Questions:
     """Return the questions with these names, by a method of a compilation; refuse an unknown name."""
+    return select_by_name(select, names, "property or check")[0]
+
+
+def select_by_name(
+    select: Callable[[Sequence[str]], Selection], names: Sequence[str], what: str, where: str = ""
+) -> tuple[Selection, Sequence[str]]:
+    """Return what a method of a compilation selects by these names, and the names; refuse an unknown name.
+
+    Among several files, a name may belong to another one: it is left out here.
+    """
     from cplc.compilation import UnknownQuestion
 
-    try:
-        return select(names)
-    except UnknownQuestion as problem:
-        raise unknown_name("property or check", problem) from None
+    capture = current_capture()
+    while True:
+        try:
+            selection = select(names)
+        except UnknownQuestion as problem:
+            if capture is None:
+                raise _unknown_name(f"{what}{where}", problem) from None
+            capture.candidates = list(problem.candidates)
+            names = [name for name in names if name != problem.name]
+            if not names:
+                raise NotSelected(f"no {what} is called `{problem.name}`") from None
+        else:
+            if capture is not None:
+                capture.selected.extend(names)
+            return selection, names
 
 
-def unknown_name(what: str, problem: UnknownQuestion) -> UsageError:
+def _unknown_name(what: str, problem: UnknownQuestion) -> UsageError:
     """Return the error of a name that nothing has, with a hint."""
     hints = [note.message for note in did_you_mean(problem.name, problem.candidates)]
     listing = f"there are {', '.join(sorted(problem.candidates))}" if problem.candidates else "there is none"

@@ -25,6 +25,10 @@ class NothingToDo(Exception):
     """The command does not apply to this file, one of several; the text gives the reason."""
 
 
+class NotSelected(NothingToDo):
+    """The options of the command select nothing in this file."""
+
+
 def many_files_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the files, the options that select and change their models, and those for several files."""
     command = reading_options(command)
@@ -46,8 +50,7 @@ def many_files_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def for_each_file(name: str, **of_one_file: str) -> Callable[[FileCommand], Callable[..., Exit]]:
     """Return a decorator of a command on one file: it also takes several files, folders, or the project.
 
-    ``of_one_file`` are the options that require one file, by the names of their values; after a `=`, the value that
-    does.
+    ``of_one_file`` are the options that require one file, by the names of their values.
     """
 
     def decorated(function: FileCommand) -> Callable[..., Exit]:
@@ -70,9 +73,13 @@ def for_each_file(name: str, **of_one_file: str) -> Callable[[FileCommand], Call
             if _STANDARD_INPUT in paths:
                 raise click.UsageError("`-` cannot be combined with other files, or with --changed")
             for value, option in of_one_file.items():
-                only = option.partition("=")[2]
-                if values[value] not in (None, False, (), "") and values[value] == (only or values[value]):
-                    raise click.UsageError(f"{option.replace('=', ' ')} requires one file")
+                if values[value] not in (None, False, (), ""):
+                    raise click.UsageError(f"{option} requires one file")
+            if values.get("watch"):
+                from cplc.cli.project_run import input_files
+                from cplc.cli.watch import run_and_watch
+
+                return run_and_watch(lambda: input_files(paths))
             from cplc.cli.project_run import ProjectRun
 
             return ProjectRun(name, options, values, workers, fail_fast=fail_fast).run(paths, changed)

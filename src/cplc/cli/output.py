@@ -59,6 +59,10 @@ class CapturedOutput:
         """Digests of the files that the run read, None for a missing one."""
         self.as_cached: CapturedOutput | None = None
         """The same output as it is shown when it comes from the cache; None if a result may still change."""
+        self.selected: list[str] = []
+        """The names of the command line that this file has."""
+        self.candidates: list[str] = []
+        """The names that this file has where the command line has another one."""
         self.label = ""
         """The file, with the options that the settings give for it."""
         self.terminals = {False: is_terminal, True: is_error_terminal}
@@ -234,6 +238,12 @@ def file_name(name: str) -> str:
     return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
 
 
+def place_below(folder: Path, file: str) -> Path:
+    """Return the place for files about this file: the folder, and for one of several files, its path below it."""
+    parts = [part for part in Path(os.path.relpath(file)).parts if part != ".."]
+    return folder.joinpath(*parts) if _capture else folder
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a file atomically."""
     write_files({path: text})
@@ -356,13 +366,18 @@ class Progress:
             self._shown = ""
 
 
-def write_document(form: Whole, outcome: Outcome) -> None:
-    """Write the document of one file; with others, contribute to theirs."""
-    part = document_part(form, outcome)
+def write_part(part: object, document: Callable[[], str]) -> None:
+    """Write the document of one file; with others, contribute its part to theirs."""
     if _capture:
         _capture[-1].document = part
     else:
-        write(whole_document(form, outcome.file, [part]))
+        write(document())
+
+
+def write_document(form: Whole, outcome: Outcome) -> None:
+    """Write the document of one file; with others, contribute to theirs."""
+    part = document_part(form, outcome)
+    write_part(part, lambda: whole_document(form, outcome.command, outcome.file, [part]))
 
 
 def document_part(form: Whole, outcome: Outcome) -> object:
@@ -382,6 +397,12 @@ def document_part(form: Whole, outcome: Outcome) -> object:
             from cplc.report.sarif import file_part
 
             return file_part(outcome)
+        case "html" if outcome.command == "analyze":
+            from cplc.report import decision_page
+
+            return decision_page.file_part(
+                outcome.file, outcome.diagnostics, (), outcome.interrupted, among_others=outcome.among_others
+            )
         case "html":
             from cplc.report.html import file_part as html_part
 
@@ -399,7 +420,7 @@ def _repository() -> str:
     return "{}/{}/blob/{}".format(*parts) if all(parts) else ""
 
 
-def whole_document(form: Whole, title: str, parts: Sequence[Any]) -> str:
+def whole_document(form: Whole, command: str, title: str, parts: Sequence[Any]) -> str:
     """Return the document of these files."""
     match form:
         case "github":
@@ -415,6 +436,10 @@ def whole_document(form: Whole, title: str, parts: Sequence[Any]) -> str:
             from cplc.report.sarif import log
 
             return log(parts, __version__)
+        case "html" if command == "analyze":
+            from cplc.report.decision_page import decision_page
+
+            return decision_page(title, __version__, parts)
         case "html":
             from cplc.report.html import page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from cplc.cli import output
 from cplc.cli.command_run import INTERRUPTED
 from cplc.cli.exit_codes import Exit, combined_exit
 from cplc.cli.file_task import PREPARE, FileReport, FileRequest, outputs
+from cplc.cli.input_files import digest, record_files_read
 from cplc.cli.limits import Interrupted, Limits, interrupt_on_termination
 from cplc.cli.load import files_in
 from cplc.cli.options import ModelOptions
@@ -25,12 +25,12 @@ from cplc.cli.output import AnyFormat
 from cplc.cli.report_cache import ReportCache
 from cplc.compilation import ENDINGS
 from cplc.control_characters import printable
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.project.git_changes import GitError, affected_files, changed_paths
 from cplc.project.project_files import project_files
 from cplc.report.outcome import STANDINGS, Outcome
 from cplc.runtime.context import default_memory
-from cplc.settings import settings_for
+from cplc.settings import settings_for, settings_paths
 from cplc.workers.messages import Task
 from cplc.workers.worker_process import Taken, TaskLimits, TaskResult, run_tasks
 
@@ -41,6 +41,8 @@ _MAX_LABELS: Final = 20
 _VERBS: Final = {"verify": "verifying", "analyze": "analyzing", "stats": "counting", "coverage": "mutating"}
 _NEED_HEADINGS: Final = frozenset({"stats", "analyze"})
 """Commands whose text does not name the file."""
+_SELECTING_NAMES: Final = {"properties": "property or check", "agents": "agent", "counting": "size of a role family"}
+"""Values of options that select by names, and what these name."""
 _NOT_RUN: Final = "not begun: an earlier file is not as expected (--fail-fast)"
 
 
@@ -65,6 +67,8 @@ class ProjectRun:
 
     def run(self, paths: Sequence[str], changed: str | None) -> Exit:
         """Run the command on each file, and write the report; return the exit code for all."""
+        folders = {Path(path) if os.path.isdir(path) else Path(path).parent for path in paths or (".",)}
+        record_files_read({str(place): digest(str(place)) for one in folders for place in settings_paths(one)})
         files = self._files(paths)
         if files is None:
             return Exit.WRONG
@@ -80,6 +84,8 @@ class ProjectRun:
         cache = ReportCache.of(self.command, self.values)
         progress = output.Progress(self._doing)
         self._share_memory()
+        if output.is_terminal():  # workers have no terminal; cached reports depend on its width
+            os.environ.setdefault("COLUMNS", str(output.terminal_columns()))
         try:
             with interrupt_on_termination():
                 missing = []
@@ -164,8 +170,6 @@ class ProjectRun:
     ) -> Generator[Taken, None, None]:
         limits = self.values.get("limits")
         seconds = limits.seconds if isinstance(limits, Limits) else None
-        if output.is_terminal():
-            os.environ.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
         tasks = ((number, Task(outputs, (request,))) for number, request in missing if self._is_wanted(number))
         most = TaskLimits(seconds, grace=_GRACE_SECONDS)
         return run_tasks(tasks, self.workers, most, prepare=PREPARE, waiting=progress.show, is_wanted=self._is_wanted)
@@ -207,6 +211,7 @@ class ProjectRun:
     def _take(self, number: int, report: FileReport, progress: output.Progress) -> None:
         """Add the report on a file, and show all that are next in order."""
         self.reports[number] = report
+        record_files_read(report.reads)
         if self.fail_fast and report.exit != Exit.EXPECTED:
             self._stop = number if self._stop is None else min(self._stop, number)
         while self._shown in self.reports and (self._stop is None or self._shown <= self._stop):
@@ -217,15 +222,13 @@ class ProjectRun:
     def _show(self, report: FileReport) -> None:
         if self.form not in ("text", "concise"):
             return
-        if (
-            self.form == "text"
-            and self.command in _NEED_HEADINGS
-            and any(text and not err for text, err in report.chunks)
-        ):
-            output.write(f"{printable(report.label)}:\n")
+        is_formula = bool(self.values.get("formula"))  # its errors and results do not name the file
+        streams = [err for text, err in report.chunks if text and (is_formula or not err)]
+        if self.form == "text" and (self.command in _NEED_HEADINGS or is_formula) and streams:
+            output.write(f"{printable(report.label)}:\n", err=streams[0])
         for text, err in report.chunks:
             output.write_chunk(text, err=err)
-        if report.nothing and self.form == "text":
+        if report.nothing and report.is_selected and self.form == "text":
             output.write(f"{printable(report.label)}: {report.nothing}\n")
 
     def _doing(self) -> str:
@@ -245,7 +248,8 @@ class ProjectRun:
             if number >= self._shown and report.label and number in self.reports and not self._is_beyond(number):
                 self._show(report)
             reports.append(report)
-        code = combined_exit(one.exit for one in reports)
+        missing = self._missing_names(reports)
+        code = combined_exit([*(one.exit for one in reports), *([Exit.WRONG] if missing else [])])
         counts: Counter[str] = Counter()
         for one in reports:
             counts.update(one.counts)
@@ -259,8 +263,28 @@ class ProjectRun:
                 self._write_data(reports, counts, code)
             case form:
                 parts = [one.document for one in reports if one.document]
-                output.write(output.whole_document(form, _title(reports), parts))
+                output.write(output.whole_document(form, self.command, _title(reports), parts))
+        if missing:
+            output.write(f"error: {printable(missing)}\n", err=True)
         return code
+
+    def _missing_names(self, reports: Sequence[FileReport]) -> str:
+        """Return the error of a name on the command line that no file has; empty if a file is not known well enough."""
+        deselected = [one for one in reports if not one.is_selected]
+        is_open = any(one.exit in (Exit.WRONG, Exit.UNKNOWN) for one in reports)
+        present = {name for one in reports for name in one.selected}
+        if is_open or not reports:
+            return ""
+        for value, what in _SELECTING_NAMES.items():
+            names = self.values.get(value) or ()
+            for name in (names,) if isinstance(names, str) else names:
+                if name not in present:
+                    candidates = sorted({one for report in reports for one in report.candidates})
+                    hint = "".join(f"; {note.message}" for note in did_you_mean(name, candidates))
+                    return f"no {what} of these files is called `{name}`{hint}"
+        if len(deselected) == len(reports):
+            return f"these files have nothing to do: {deselected[0].nothing}"
+        return ""
 
     def _is_beyond(self, number: int) -> bool:
         return self._stop is not None and number > self._stop
@@ -278,6 +302,8 @@ class ProjectRun:
                 output.write(f"{name}: {', '.join(labels[:_MAX_LABELS])}{more}\n")
         if len(begun) < len(reports):
             output.write(f"not begun: {_count(len(reports) - len(begun), 'file')} (--fail-fast)\n")
+        if deselected := sum(not one.is_selected for one in begun):
+            output.write(f"without anything that the options select: {_count(deselected, 'file')}\n")
         if self.interrupted:
             output.write(f"{self.interrupted}\n", err=True)
 
@@ -295,6 +321,14 @@ class ProjectRun:
                 "exit": code,
             }
         )
+
+
+def input_files(paths: Sequence[str]) -> Sequence[str]:
+    """Return the named files, or those of the project, as far as its settings can be read."""
+    if paths:
+        return files_in(paths, *ENDINGS)
+    settings = settings_for(Path())
+    return project_files(settings, ENDINGS).files if settings.files else ()
 
 
 def _affected(files: Sequence[str], revision: str) -> Sequence[str]:

@@ -17,7 +17,7 @@ from cplc.cli.result_cache import ResultStore, is_enabled, shared_store
 from cplc.records import dataclass
 from cplc.runtime.file_access import project_root
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _TERMINAL_VARIABLES: Final = (
     "COLUMNS", "DOMTERM", "FORCE_HYPERLINK", "KONSOLE_VERSION", "NO_COLOR", "TERM", "TERM_PROGRAM", "VTE_VERSION",
     "WT_SESSION",
@@ -25,6 +25,8 @@ _TERMINAL_VARIABLES: Final = (
 """Environment variables on which the layout depends."""
 _LINK_VARIABLES: Final = ("CPLC_MANUAL_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA")
 """Environment variables on which the links of SARIF depend."""
+_NOT_REPORTED: Final = frozenset({"itf", "print_after"})
+"""Options with an effect beside the report, which must not come from the cache."""
 _NO_INPUTS: Final = frozenset({"limits", "cache"})
 """Options that change no complete report."""
 
@@ -39,7 +41,7 @@ class ReportCache:
     @classmethod
     def of(cls, command: str, values: Mapping[str, Any]) -> ReportCache | None:
         """Return the cache of a command; None if its reports are not cached."""
-        if command != "verify" or not is_enabled(values.get("cache")):
+        if command != "verify" or not is_enabled(values.get("cache")) or any(map(values.get, _NOT_REPORTED)):
             return None
         entries = shared_store()
         return None if entries is None else cls(entries)
@@ -56,7 +58,16 @@ class ReportCache:
             if any(digest(name) != then for name, then in reads.items()):
                 return None
             chunks = tuple((str(text), bool(err)) for text, err in data["chunks"])
-            return FileReport(data["label"], Exit(data["exit"]), chunks, data["document"], data["counts"], reads)
+            return FileReport(
+                data["label"],
+                Exit(data["exit"]),
+                chunks,
+                data["document"],
+                data["counts"],
+                reads,
+                selected=tuple(data["selected"]),
+                candidates=tuple(data["candidates"]),
+            )
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
@@ -73,6 +84,8 @@ class ReportCache:
             "document": shown.document,
             "counts": dict(shown.counts),
             "reads": dict(report.reads),
+            "selected": report.selected,
+            "candidates": report.candidates,
         }
         self.entries.put(key, json.dumps(data).encode())
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cplc.cli import output
 from cplc.cli.checkpointing import checkpoint_options, checkpointing_for
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.input_files import input_description
 from cplc.cli.limits import Limits
 from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of
-from cplc.cli.many_files import ProjectCommand, for_each_file, many_files_options
+from cplc.cli.many_files import NothingToDo, NotSelected, ProjectCommand, for_each_file, many_files_options
 from cplc.cli.options import (
     ModelOptions,
     colour_option,
@@ -127,13 +128,7 @@ Examples:
 @colour_option
 @for_each_file(
     "verify",
-    formula="--formula",
-    properties="--property",
-    for_all="--for-all-n",
-    itf="--itf",
-    print_after="--print-after",
     checkpoint="--checkpoint",
-    watch="--watch",
 )
 def command(
     file: str,
@@ -203,6 +198,8 @@ def command(
         yield tuple(warning for one in questions.questions for warning in one.warnings)
         yield questions
         if print_after is not None:
+            if output.current_capture() is not None:
+                yield f"{printable(file)}:\n"
             yield from _reductions(questions.questions, engine, print_after)
         if every_size is not None:
             yield from every_size.verify(questions.questions, engine)
@@ -229,7 +226,7 @@ def command(
 
     try:
         run.consume(work(), doing, report.take, verification.context)
-    except OSError:
+    except (OSError, NothingToDo):
         raise
     except Exception as problem:
         report.fail(problem)
@@ -239,7 +236,7 @@ def command(
         report.stop(run.interrupted or "")
         report.tell(message)
     if itf is not None:
-        report.write_traces(itf)
+        report.write_traces(output.place_below(itf, file))
     report.finish()
     if saved is not None and run.interrupted is None:
         report.tell(saved.problem)
@@ -281,6 +278,11 @@ def _every_size(
         every.parameter  # noqa: B018
     except NotCounting as problem:
         parameters = ", ".join(f"`{name}`" for name in problem.known)
+        capture = output.current_capture()
+        if capture is not None and (counting or not parameters):
+            capture.candidates = list(problem.known)
+            named = f" `{counting}`" if counting else ""
+            raise NotSelected(f"no size{named} of a role family is a parameter") from None
         if not parameters:
             message = "this protocol has no role family whose size is a parameter"
         elif counting:
@@ -288,6 +290,8 @@ def _every_size(
         else:
             message = f"say with --n which size varies; sizes of families are {parameters}"
         raise click.UsageError(f"--for-all-n: {message}") from None
+    if counting and (capture := output.current_capture()) is not None:
+        capture.selected.append(counting)
     return every
 
 

@@ -83,7 +83,8 @@ class VerifyReport:
 
     def _show(self, result: Result) -> None:
         if self.run.form == "text":
-            if self.detail == "failures" and output.current_capture() is not None and self._is_as_expected(result):
+            is_one = output.current_capture() is None or self.asks_formula
+            if self.detail == "failures" and not is_one and self._is_as_expected(result):
                 return  # among many files, only what needs attention is shown
             from cplc.report.text import ResultWriter
 
@@ -128,7 +129,7 @@ class VerifyReport:
         verification = Verification(questions=self.verification.questions)
         verification.results.extend(replace(result, cached=True) for result in self.verification.results)
         run = CommandRun(self.run.form, self.run.colour, self.run.limits)
-        report = VerifyReport(run, verification, self.file, self.options, self.detail, self.strict)
+        report = VerifyReport(run, verification, self.file, self.options, self.detail, self.strict, self.asks_formula)
         with output.captured(again):
             run.report(self.run.diagnostics)
             for result in verification.results:

@@ -11,12 +11,13 @@ from cplc.checking.results import Question, Result
 from cplc.compilation.cpl import CplCompilation
 from cplc.compilation.interface import BoundQuestion, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
+from cplc.decision.mdp import Semantics
 from cplc.decision.next_send import Adviser
 from cplc.decision.results import VERDICT_OF_PLAN, LineResult
 from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
-from cplc.lowering.participants import lower_participant, participant_views
+from cplc.lowering.participants import lower_participant, participant_views, with_conformance_of_the_paper
 from cplc.records import dataclass
 from cplc.report.estimate import sentence
 from cplc.report.plan_text import line_findings
@@ -57,6 +58,7 @@ class AnalysisOptions:
     reduction: bool = True
     sensitivity: bool = True
     """True to compute sensitivities; verdicts do not need them."""
+    semantics: Semantics = "game"
 
 
 def participants(compilation: CplCompilation, names: Sequence[str] = ()) -> tuple[ParticipantQuery, ...]:
@@ -79,7 +81,7 @@ def _queries(compilation: CplCompilation, declared: m.Participant) -> Iterator[P
     for (assuming, bounds), lines in (by_assumption or {((), ()): []}).items():
         views = participant_views(declared, compilation.model)
         system = compilation.system_keeping(views, bounds=bounds)
-        participant = lower_participant(declared, compilation.model, system)
+        system, participant = lower_participant(declared, compilation.model, system)
         assumption = lines[0].assumption if lines else ""
         yield ParticipantQuery(participant, system, tuple(lines), assuming, assumption)
 
@@ -89,9 +91,13 @@ _DEFAULTS = AnalysisOptions()
 
 def analyse_participant(query: ParticipantQuery, options: AnalysisOptions = _DEFAULTS) -> Analysis:
     """Return the analysis of a participant; aspects without goals or values have trivial figures."""
+    participant = query.participant
+    if options.semantics == "paper":
+        participant = with_conformance_of_the_paper(participant, query.system)
     analysis = analyse(
-        query.system, query.participant, list(map(thresholds_of, query.lines)), assumed=frozenset(query.assumed),
+        query.system, participant, list(map(thresholds_of, query.lines)), assumed=frozenset(query.assumed),
         exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
+        semantics=options.semantics,
     )  # fmt: skip
     aspects = {figure.aspect for figure in analysis.figures}
     missing = [figure for figure in _PLAIN if figure.aspect not in aspects]

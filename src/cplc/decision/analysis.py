@@ -17,6 +17,7 @@ from cplc.decision.components import (
     rewards_by_step,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
+from cplc.decision.mdp import Semantics
 from cplc.decision.observation import is_closed
 from cplc.decision.part_plans import PartPlan, does_take_part
 from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PlanProblem, Status
@@ -66,14 +67,20 @@ def analyse(
     reduction: bool = True,
     sensitivity: bool = True,
     limit: int = MAX_STATES,
+    semantics: Semantics = "game",
 ) -> Analysis:
     """Return the analysis of a participant; a figure that exceeds the limits is unknown and gives the reason.
 
     One plan has to meet all thresholds of a line. The roles and messages in ``assumed`` keep going. Without
     ``sensitivity``, neither sensitivities nor bounds of the distribution are computed. Without ``reduction``, the
-    system is not split into independent components.
+    system is not split into independent components. The automaton of the paper has neither fairness nor silence.
     """
-    return _Analysing(system, participant, assumed, exact, fairness, reduction, limit).result(lines, sensitivity)
+    if semantics == "paper":
+        assumed, fairness = frozenset(), False
+    analysing = _Analysing(
+        system, participant, assumed, exact, fairness, reduction, limit, semantics=semantics
+    )  # fmt: skip
+    return analysing.result(lines, sensitivity)
 
 
 def guarantees(
@@ -123,6 +130,7 @@ class _Analysing:
         limit: int,
         *,
         with_benefit: bool = True,
+        semantics: Semantics = "game",
     ) -> None:
         self.system = system
         self.participant = participant
@@ -132,6 +140,7 @@ class _Analysing:
         self.reduction = reduction
         self.limit = limit
         self.with_benefit = with_benefit
+        self.semantics: Semantics = semantics
         self._caches: dict[tuple[Attitude, frozenset[str]], ComponentCache] = {}
         self._problems: dict[tuple[Attitude, frozenset[str], tuple[Aspect, ...]], PlanProblem] = {}
         self._full: dict[tuple[Attitude, frozenset[str], Aspect], tuple[Bounds, bool]] = {}
@@ -146,8 +155,9 @@ class _Analysing:
         key = max(attitude, Attitude.FREE), self.assumed if assumed is None else assumed
         if key not in self._caches:
             cache = ComponentCache(
-                self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key
-            )
+                self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key,
+                self.semantics,
+            )  # fmt: skip
             if self._caches:
                 cache.share_components(next(iter(self._caches.values())))
             self._caches[key] = cache
@@ -244,8 +254,24 @@ class _Analysing:
             gain,
             by_impact(impacts) + values,
             tuple(_remarks(cache)),
-            _statistics(cache, groups),
+            self._statistics(groups),
             tuple(self.line(tuple(line)) for line in lines),
+        )
+
+    def _statistics(self, groups: Sequence[ComponentGroup]) -> AnalysisStatistics:
+        statistics = _statistics(self.cache(), groups)
+        if self.semantics == "game":
+            return statistics
+        from cplc.decision.belief_automaton import automaton_sizes, states_as_in_the_table, states_as_printed
+
+        conforming = self.cache().groups(self.participant.conforming)
+        sizes = [
+            (automaton_sizes(group.built.explored, group.goal_states), len(group.components)) for group in conforming
+        ]
+        return replace(
+            statistics,
+            printed_states=states_as_printed(sizes),
+            reconstructed_states=states_as_in_the_table(sizes) if self.reduction else None,
         )
 
     def _figure(self, aspect: Aspect, groups: Sequence[ComponentGroup]) -> Figure:
@@ -322,7 +348,9 @@ class _Analysing:
 
     def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
         try:
-            away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
+            away: Status = "fails"
+            if self.semantics != "paper":
+                away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
             # Where staying away fails, a plan that passes takes part.
             attitude = Attitude.FREE if away == "fails" else Attitude.TAKES_PART
             decided = self.decided(thresholds, attitude, assumed)

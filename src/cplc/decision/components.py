@@ -12,7 +12,7 @@ if a turn in each component benefits the adversary, so does a turn in any of the
 solution of these equations, which is therefore the product. A cycle that contains a decision of the participant
 admits several solutions: then all components with decisions are joined.
 
-A restart ends the run of every component, so a system with restarts is not split.
+Restarts are no steps of the game, and connect nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from functools import cached_property, partial
 from itertools import accumulate
 
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
-from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, explore, with_chances, without_control
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
@@ -221,10 +221,8 @@ def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
 
 
 def is_separable(system: System) -> bool:
-    """Tell whether the system may be split: no restart, initial condition or step without variables joins all."""
-    return is_true(system.start) and not any(
-        step.kind == "restart" or not (step.footprint or step.kind == "tick") for step in system.steps
-    )
+    """Tell whether the system may be split: no initial condition or step without variables joins all."""
+    return is_true(system.start) and all(step.footprint or step.kind in ("tick", "restart") for step in system.steps)
 
 
 def whole_component(system: System, participant: Participant) -> Component:
@@ -252,7 +250,7 @@ class ComponentPartition:
             for one in participant.beliefs
         ]
         self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
-        steps = (step.footprint for step in system.steps)
+        steps = (step.footprint for step in system.steps if step.kind != "restart")
         variables = {name: name for name in system.variable}
         self._leader = merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
 
@@ -277,7 +275,7 @@ class ComponentPartition:
         beliefs: dict[str, list[int]] = {root: [] for root in variables}
         decisions: dict[str, list[int]] = {root: [] for root in variables}
         for mine, about in (
-            (steps, [step.footprint for step in self.system.steps]),
+            (steps, [step.footprint if step.kind != "restart" else () for step in self.system.steps]),
             (beliefs, self._beliefs),
             (decisions, self._decisions),
         ):
@@ -449,6 +447,7 @@ class ComponentCache:
     attitude: Attitude = Attitude.FREE
     assumed: frozenset[str] = frozenset()
     """Roles and messages that keep going."""
+    semantics: Semantics = "game"
     built: dict[object, ComponentMdp] = field(default_factory=dict)
     states: int = 0
     """Number of states of all models built so far."""
@@ -479,6 +478,9 @@ class ComponentCache:
             return (whole_component(self.system, self.participant),)
         joined = tuple(connected)
         parts = self.splitting.components(joined)
+        if self.semantics == "paper" and not all(self.build(component).is_acyclic for component in parts):
+            # Without fairness, a cycle of one component starves all others.
+            return (whole_component(self.system, self.participant),)
         turning = [component for component in parts if self.build(component).has_decisions]
         if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
             names = frozenset[str]().union(*(component.variables for component in turning))
@@ -498,7 +500,7 @@ class ComponentCache:
             return listed
         conditions = self._asked_of(component)
         key = self.form(component), tuple(map(component.form_of, conditions))
-        if key not in self.built and self.split:
+        if key not in self.built and self.split and self.semantics == "game":
             from cplc.decision.symmetric_agents import contiguous, symmetric_agents_of
 
             symmetry = symmetric_agents_of(component.system, component.participant, conditions)
@@ -527,7 +529,7 @@ class ComponentCache:
                 else:
                     explored = explore(
                         component.system, component.participant, min(limit, most),
-                        attitude=self.attitude, assumed=self.assumed,
+                        attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
                     )  # fmt: skip
                     cached = ComponentMdp(component, explored)
                     self.first_of_shape[self.shape(component)] = cached

@@ -159,7 +159,6 @@ class Game:
         self.is_forced = [
             step.kind not in SEND_KINDS or not assumed.isdisjoint((step.actor, step.event)) for step in system.steps
         ]
-        self.is_restart = [step.kind == "restart" for step in system.steps]
         self.chances, self._chance = event_probabilities(participant)
         shift = self.width
         self.beliefs: list[_BeliefTable] = []
@@ -252,14 +251,18 @@ class Game:
         return state & self._open_mask | mode << self.mode_shift
 
     def enabled(self, packed: int) -> list[Transition]:
-        """Return the steps of the system in a state, without ticks that change nothing."""
+        """Return the steps of the system in a state, without ticks that change nothing.
+
+        A round that is over stays over: its restart is no step of the game. So the restart of one instance does not
+        end the run for the others.
+        """
         steps = self._enabled.get(packed)
         if steps is None:
             kind = self.system.steps
             steps = [
                 (step, target)
                 for step, target in self.relation.transitions(packed)
-                if target != packed or kind[step].kind != "tick"
+                if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
             ]
             self._enabled[packed] = steps
         return steps
@@ -335,8 +338,6 @@ class Game:
         while new:
             state = new.pop()
             steps = self.enabled(state)
-            if any(self.is_restart[step] for step, _ in steps):
-                continue
             if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
                 memo[packed] = True
                 return True
@@ -421,7 +422,7 @@ class Game:
         mode = state >> self.mode_shift
         packed = state & self.system_mask
         steps = self.enabled(packed)
-        if mode == Mode.STOPPED or any(self.is_restart[step] for step, _ in steps):
+        if mode == Mode.STOPPED:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
             return [draw]

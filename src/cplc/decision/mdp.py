@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cplc.decision.game import (
     ActionKind,
@@ -28,7 +28,11 @@ from cplc.system.model import State, System
 from cplc.system.participant import Participant
 
 if TYPE_CHECKING:
+    from cplc.decision.belief_automaton import BeliefAutomaton
     from cplc.decision.symmetric_agents import Family
+
+Semantics = Literal["game", "paper"]
+"""The game of `cplc.decision.game`, or the automaton of `cplc.decision.belief_automaton`."""
 
 
 @dataclass
@@ -92,7 +96,7 @@ class ExploredMdp:
     """The MDP of a system with a participant."""
 
     model: Mdp
-    game: Game
+    game: Game | BeliefAutomaton
     states: list[int]
 
     @property
@@ -108,12 +112,19 @@ def explore(
     attitude: Attitude = Attitude.FREE,
     assumed: frozenset[str] = frozenset(),
     families: Sequence[Family] = (),
+    semantics: Semantics = "game",
 ) -> ExploredMdp:
     """Return the MDP over the reachable states of the game; raise `ResourceExhausted` beyond the limit.
 
     With families of symmetric agents, one state represents all that differ by an exchange of members.
     """
-    game = Game(system, participant, attitude, assumed, families)
+    game: Game | BeliefAutomaton
+    if semantics == "paper":
+        from cplc.decision.belief_automaton import BeliefAutomaton
+
+        game = BeliefAutomaton(system, participant)
+    else:
+        game = Game(system, participant, attitude, assumed, families)
     states = game.initial(limit)
     number = {state: at for at, state in enumerate(states)}
     model = Mdp(game.chances, len(states))

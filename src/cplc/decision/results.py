@@ -195,6 +195,10 @@ class AnalysisStatistics:
     """Number of states of all models that were built."""
     ends: int
     method: str
+    printed_states: int | None = None
+    """Number of states of the paper's automaton of the whole, if that was analysed."""
+    reconstructed_states: int | None = None
+    """The same in a reconstruction that gives the numbers in the table of the paper."""
 
 
 PlanVerdict = Literal["take part", "indifferent", "stay away", "undecided"]

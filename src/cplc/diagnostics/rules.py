@@ -104,6 +104,7 @@ SEEMING_BREACH = Rule(
     "a commitment or claim that seems violated to the other party although it is not",
     severity="warning",
 )
+IDLE_POWER = Rule("idle-power", "a power that a role has anyway, or that no message uses", severity="warning")
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
 UNMEETABLE_FAIRNESS = Rule("unmeetable-fairness", "an unsatisfiable fairness condition", severity="warning")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from cplc.drawing import svg
-from cplc.drawing.layout import Layout, Link, Route, Size, layout
+from cplc.drawing.layout import MAX_WIDTH, Layout, Link, Route, Size, layout
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
 
@@ -15,7 +15,7 @@ Shape = Literal["box", "round", "plain"]
 
 MAX_NODES: Final = 60
 """Maximum number of nodes that are drawn individually."""
-_MAX_LABEL_LINES: Final = 5
+_MAX_LABEL_LINES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class Graph:
     edges: tuple[Edge, ...]
     left_out: tuple[str, ...] = ()
     """Omissions and simplifications."""
+    more: int = 0
+    """Number of nodes that the last node stands for, if it is one for the rest."""
+
+    @property
+    def omissions(self) -> tuple[str, ...]:
+        if not self.more:
+            return self.left_out
+        drawn = len(self.nodes) - 1
+        return (*self.left_out, f"all but the first {drawn} of {drawn + self.more} nodes")
 
 
 def merge_parallel_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
@@ -100,20 +109,21 @@ def truncate(graph: Graph, most: int = MAX_NODES) -> Graph:
         return graph
     nodes = graph.nodes[: most - 1]
     drawn_keys = {node.key for node in nodes}
-    rest = Node("…", (f"{len(graph.nodes) - len(nodes)} more",), "plain")
+    more = len(graph.nodes) - len(nodes) + max(0, graph.more - 1)
+    rest = Node(_REST, (f"{more} more",), "plain")
 
     def place(key: str) -> str:
         return key if key in drawn_keys else rest.key
 
     edges = merge_parallel_edges(
-        replace(edge, source=place(edge.source), target=place(edge.target), lines=edge.lines)
-        if {edge.source, edge.target} <= drawn_keys
-        else Edge(place(edge.source), place(edge.target))
+        edge if {edge.source, edge.target} <= drawn_keys else Edge(place(edge.source), place(edge.target))
         for edge in graph.edges
         if edge.source in drawn_keys or edge.target in drawn_keys
     )
-    rest_note = f"all but the first {len(nodes)} of {len(graph.nodes)} nodes"
-    return replace(graph, nodes=(*nodes, rest), edges=edges, left_out=(*graph.left_out, rest_note))
+    return replace(graph, nodes=(*nodes, rest), edges=edges, more=more)
+
+
+_REST: Final = "…"
 
 
 # --- Mermaid, PlantUML and Graphviz output of graphs. Node ids are generated; all texts are quoted
@@ -125,7 +135,7 @@ def mermaid(graph: Graph) -> str:
 
 def _mermaid(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    yield from mermaid_heading("flowchart TD", graph.title, graph.legend, *graph.left_out)
+    yield from mermaid_heading("flowchart TD", graph.title, graph.legend, *graph.omissions)
     for node in graph.nodes:
         opened, closed = _MERMAID[node.shape]
         first = ":::first" if node.is_initial else ""
@@ -163,7 +173,7 @@ def plantuml(graph: Graph) -> str:
 def _plantuml(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
     yield "@startuml"
-    for line in (graph.legend, *graph.left_out):
+    for line in (graph.legend, *graph.omissions):
         yield f"' {remark(line)}"
     yield f"title {plantuml_text(graph.title)}"
     for node in graph.nodes:
@@ -182,7 +192,7 @@ def dot(graph: Graph) -> str:
 
 def _dot(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    for line in (graph.legend, *graph.left_out):
+    for line in (graph.legend, *graph.omissions):
         yield f"// {remark(line)}"
     yield "digraph {"
     yield f"  label={dot_text(graph.title)}; labelloc=t"
@@ -208,14 +218,15 @@ def _ids(graph: Graph) -> dict[str, str]:
 
 
 _TOP: Final = 36.0
-_MAX_LABEL_LENGTH: Final = 46
+_MAX_HEIGHT: Final = 3000.0
+_MIN_NODES: Final = 8
+"""Number of nodes that are drawn even where they do not fit a page."""
+_MAX_LINE_LENGTH: Final = 46
 
 
 def graph_svg(graph: Graph) -> str:
-    """Return the graph as SVG."""
-    sizes = {node.key: _size(node.lines, 30, 14) for node in graph.nodes}
-    links = [Link(edge.source, edge.target, _size(edge.lines, 8, 2), edge.is_mutual) for edge in graph.edges]
-    plan = layout(sizes, links, _TOP)
+    """Return the graph as SVG, with as many nodes as fit a page."""
+    graph, plan, sizes = _laid_out(graph)
     body = [
         *(part for edge, route in zip(graph.edges, plan.routes, strict=True) for part in _edge_shapes(edge, route)),
         *(_node(node, plan, sizes[node.key]) for node in graph.nodes),
@@ -223,18 +234,30 @@ def graph_svg(graph: Graph) -> str:
     ]
     height = plan.height
     width = plan.width
-    for note in (graph.legend, *(f"left out: {one}" for one in graph.left_out)):
-        for line in _wrapped(note, max(60, int(plan.width / svg.CHARACTER_WIDTH) - 4)):
+    for note in (graph.legend, *(f"left out: {one}" for one in graph.omissions)):
+        for line in svg.wrapped(note, max(60, int(plan.width / svg.CHARACTER_WIDTH) - 6)):
             body.append(svg.text(16, height, line, "small"))
             width = max(width, 32 + svg.text_width(line))
             height += svg.LINE_HEIGHT
     return svg.document(graph.title, f"{graph.legend} {_description(graph)}", width, height + 6, body)
 
 
+def _laid_out(graph: Graph) -> tuple[Graph, Layout, dict[str, Size]]:
+    """Return the graph, its layout and the sizes of its nodes; of a graph that is too large, the first nodes."""
+    while True:
+        sizes = {node.key: _size(node.lines, 30, 14) for node in graph.nodes}
+        links = [Link(edge.source, edge.target, _size(edge.lines, 8, 2), edge.is_mutual) for edge in graph.edges]
+        plan = layout(sizes, links, _TOP)
+        if (plan.width <= MAX_WIDTH and plan.height <= _MAX_HEIGHT) or len(graph.nodes) <= _MIN_NODES:
+            return graph, plan, sizes
+        graph = truncate(graph, max(_MIN_NODES, len(graph.nodes) * 3 // 5))
+
+
 def _size(lines: tuple[str, ...], beside: float, above: float) -> Size:
     if not lines:
         return Size(0.0, 0.0)
-    width = max(svg.text_width(svg.truncated(line, _MAX_LABEL_LENGTH)) for line in lines)
+    lines = _wrapped(lines)
+    width = max(map(svg.text_width, lines))
     return Size(round(width + beside, 1), svg.LINE_HEIGHT * len(lines) + above)
 
 
@@ -260,13 +283,12 @@ def _node(node: Node, plan: Layout, size: Size) -> str:
         svg.text(
             x,
             top + 18 + svg.LINE_HEIGHT * at,
-            svg.truncated(line, _MAX_LABEL_LENGTH),
+            line,
             "middle strong" if not at else "middle",
         )
-        for at, line in enumerate(node.lines)
+        for at, line in enumerate(_wrapped(node.lines))
     )
-    long = any(len(line) > _MAX_LABEL_LENGTH for line in node.lines)
-    return svg.with_tooltip(" / ".join(node.lines), frame + words) if long else frame + words
+    return frame + words
 
 
 def _edge_shapes(edge: Edge, route: Route) -> Iterator[str]:
@@ -302,26 +324,12 @@ def _curve(points: tuple[tuple[float, float], ...]) -> str:
 
 def _label(edge: Edge, route: Route) -> str:
     x, y = route.label
-    top = y - svg.LINE_HEIGHT * len(edge.lines) / 2 + 12
+    lines = _wrapped(edge.lines)
+    top = y - svg.LINE_HEIGHT * len(lines) / 2 + 12
     is_loop = len(route.strokes[0]) == 1
-    return "".join(
-        svg.text(
-            x - 6 if is_loop else x,
-            top + svg.LINE_HEIGHT * at,
-            svg.truncated(line, _MAX_LABEL_LENGTH),
-            "small halo" if is_loop else "small halo middle",
-        )
-        for at, line in enumerate(edge.lines)
-    )
+    kind = "small halo" if is_loop else "small halo middle"
+    return svg.lines_of_text(x - 6 if is_loop else x, top, lines, kind)
 
 
-def _wrapped(words: str, most: int) -> Iterator[str]:
-    line = ""
-    for word in words.split():
-        if line and len(line) + 1 + len(word) > most:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    if line:
-        yield line
+def _wrapped(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for line in lines for part in svg.wrapped(line, _MAX_LINE_LENGTH))

@@ -1,12 +1,14 @@
-"""Layered graph drawing from top to bottom (Sugiyama, Tagawa and Toda 1981).
+"""Layered graph drawing from top to bottom (Sugiyama, Tagawa and Toda 1981) in a bounded width.
 
-Even layers contain nodes, odd layers edge labels as vertices of their own size, so texts never overlap. The layout is
+Even layers contain nodes, odd layers edge labels as vertices of their own size, so texts never overlap. A layer that
+would be wider than the page continues on the next one (list scheduling, Coffman and Graham 1972). The layout is
 deterministic: it depends on the order of nodes and edges only.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
@@ -20,6 +22,11 @@ _EDGE_SPACING: Final = 14.0
 _NODE_LAYER_GAP: Final = 30.0
 _LABEL_LAYER_GAP: Final = 16.0
 _MARGIN: Final = 20.0
+
+MAX_WIDTH: Final = 1200.0
+"""Maximum width of a drawing in points; only a single text or very many parallel edges can exceed it."""
+_NARROWER: Final = (0.75, 0.5, 0.3)
+"""Shares of the width that nodes and labels get while the edges that pass them take more than the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +78,34 @@ class _Vertex:
 
 
 def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -> Layout:
-    """Return the layout of the graph."""
+    """Return the layout of the graph; where edges make it too wide, one with narrower layers."""
+    best = _layout(sizes, links, top, MAX_WIDTH)
+    for share in _NARROWER:
+        if best.width <= MAX_WIDTH:
+            break
+        best = min(best, _layout(sizes, links, top, share * MAX_WIDTH), key=lambda plan: plan.width)
+    return best
+
+
+def _layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float, most: float) -> Layout:
+    """Return the layout with layers of at most this width, as far as their nodes allow."""
     names = list(sizes)
     number = {name: at for at, name in enumerate(names)}
     straight = [(number[link.source], number[link.target]) for link in links]
     upright = [at for at, link in enumerate(links) if not link.is_flat]
     backward = {upright[at] for at in _feedback_edges(len(names), [straight[at] for at in upright])}
     ahead = [(target, source) if at in backward else (source, target) for at, (source, target) in enumerate(straight)]
-    depth = _longest_path_layers(len(names), [ahead[at] for at in upright if ahead[at][0] != ahead[at][1]])
     loops = _loop_room(names, links)
-    items = [_Vertex(sizes[name].width + 2 * loops.get(name, 0.0), sizes[name].height, is_node=True) for name in names]
-    layers: list[list[int]] = [[] for _ in range(2 * max(depth, default=0) + 1)]
-    for at, layer in enumerate(depth):
+    widths = [sizes[name].width + loops[name] for name in names]
+    plan = _bounded_layers(widths, [(at, *ahead[at], links[at].label.width) for at in upright], most)
+    items = [_Vertex(width, sizes[name].height, is_node=True) for name, width in zip(names, widths, strict=True)]
+    layers: list[list[int]] = [[] for _ in range(2 * max(plan.depth, default=0) + 1)]
+    for at, layer in enumerate(plan.depth):
         layers[2 * layer].append(at)
-    polylines = {at: _polyline(items, layers, depth, ahead[at], links[at].label) for at in upright}
+    polylines = {
+        at: _polyline(items, layers, plan.depth, ahead[at], links[at].label, plan.label_layer.get(at, 0))
+        for at in upright
+    }
     _reduce_crossings(items, layers)
     _assign_coordinates(items, layers)
     tops = _layer_tops(items, layers, top + _MARGIN)
@@ -92,6 +113,8 @@ def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -
     for item in items:
         item.x += _MARGIN - leftmost
     width = max((item.x + item.width / 2 for item in items), default=0.0) + _MARGIN
+    for at, name in enumerate(names):
+        items[at].x -= loops[name] / 2
     bands = [(0.0, 0.0)] * len(items)
     for layer, members in enumerate(layers):
         for member in members:
@@ -174,6 +197,61 @@ def _feedback_edges(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
     return reversed_links
 
 
+@dataclass(frozen=True)
+class _Layers:
+    depth: Sequence[int]
+    """Layer of each node, counted without label layers."""
+    label_layer: Mapping[int, int]
+    """Layer of the label of each edge, counted with all layers: an odd number."""
+
+
+def _bounded_layers(widths: Sequence[float], edges: Sequence[tuple[int, int, int, float]], most: float) -> _Layers:
+    """Assign each node to the first layer below its predecessors that has room for it and the labels of its edges.
+
+    Edges that pass are not counted: for them `layout` leaves room if it has to.
+    An edge is its key, its source and target, and the width of its label; the graph is acyclic.
+    """
+    room = most - 2 * _MARGIN
+    edges = [edge for edge in edges if edge[1] != edge[2]]
+    incoming: list[list[tuple[int, int, float]]] = [[] for _ in widths]
+    for key, source, target, width in edges:
+        incoming[target].append((key, source, width))
+    longest = _longest_path_layers(len(widths), [(source, target) for _, source, target, _ in edges])
+    depth = [0] * len(widths)
+    label_layer: dict[int, int] = {}
+    used: defaultdict[int, float] = defaultdict(float)
+    for node in sorted(range(len(widths)), key=lambda node: (longest[node], node)):
+        first = max((depth[source] + 1 for _, source, _ in incoming[node]), default=0)
+        above = [(key, depth[source], width) for key, source, width in incoming[node]]
+        for layer in range(first, first + len(widths) + len(above)):
+            added, labels = _room_of_node(layer, widths[node], above, used, room)
+            if all(used[at] + width <= room or not used[at] for at, width in added.items()):
+                break
+        depth[node] = layer
+        label_layer |= labels
+        for at, width in added.items():
+            used[at] += width
+    return _Layers(depth, label_layer)
+
+
+def _room_of_node(
+    layer: int, width: float, incoming: Sequence[tuple[int, int, float]], used: Mapping[int, float], room: float
+) -> tuple[dict[int, float], dict[int, int]]:
+    """Return the width that a node in this layer and its labels take of layers, and the layers of the labels."""
+    added: defaultdict[int, float] = defaultdict(float, {2 * layer: width + _NODE_SPACING})
+    labels: dict[int, int] = {}
+    for key, source, label in incoming:
+        first, last = 2 * source, 2 * layer
+        middle = (first + last) // 2 | 1
+        # Preferred is the middle of the edge; a layer that is already full is the worst place.
+        labels[key] = min(
+            range(first + 1, last, 2),
+            key=lambda at: (used.get(at, 0.0) + added[at] + label > room, abs(at - middle)),
+        )
+        added[labels[key]] += label + _EDGE_SPACING
+    return added, labels
+
+
 def _longest_path_layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     """Return the length of a longest path to each node of an acyclic graph."""
     waiting = [0] * count
@@ -193,17 +271,21 @@ def _longest_path_layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[i
 
 
 def _polyline(
-    items: list[_Vertex], layers: list[list[int]], depth: Sequence[int], pair: tuple[int, int], label: Size
+    items: list[_Vertex],
+    layers: list[list[int]],
+    depth: Sequence[int],
+    pair: tuple[int, int],
+    label: Size,
+    label_layer: int,
 ) -> list[int]:
-    """Add a vertex for an edge to each layer between its ends; the middle one has the size of the label."""
+    """Add a vertex for an edge to each layer between its ends; that in the label's layer has its size."""
     source, target = pair
     if source == target:
         return [source]
     first, last = 2 * depth[source], 2 * depth[target]
-    saying = (first + last) // 2 | 1
     polyline = [source]
     for layer in range(first + 1, last):
-        size = label if layer == saying else Size(0.0, 0.0)
+        size = label if layer == label_layer else Size(0.0, 0.0)
         items.append(_Vertex(size.width, size.height))
         layers[layer].append(len(items) - 1)
         polyline.append(len(items) - 1)
@@ -264,8 +346,11 @@ def _crossings(items: Sequence[_Vertex], layers: Sequence[Sequence[int]]) -> int
 
 def _assign_coordinates(items: list[_Vertex], layers: Sequence[Sequence[int]]) -> None:
     """Assign horizontal coordinates close to the mean of neighbours, by alternating sweeps."""
-    for layer in layers:
-        x = 0.0
+    widths = [sum(_distance(items, *pair) for pair in pairwise(layer)) for layer in layers]
+    outer = [(items[layer[0]].width + items[layer[-1]].width) / 2 if layer else 0.0 for layer in layers]
+    room = max(MAX_WIDTH - 2 * _MARGIN, *(width + ends for width, ends in zip(widths, outer, strict=True)), 0.0)
+    for layer, width in zip(layers, widths, strict=True):
+        x = (room - width) / 2
         for before, member in zip([None, *layer], layer, strict=False):
             x += _distance(items, before, member)
             items[member].x = x
@@ -278,7 +363,7 @@ def _assign_coordinates(items: list[_Vertex], layers: Sequence[Sequence[int]]) -
                 near = near or (items[member].down if is_down else items[member].up)
                 wish = sum(items[other].x for other in near) / len(near) if near else items[member].x
                 targets.append((wish, 1.0 if items[member].is_node else 2.0))
-            _place_layer(items, layer, targets)
+            _place_layer(items, layer, targets, room)
 
 
 def _distance(items: Sequence[_Vertex], before: int | None, member: int) -> float:
@@ -289,8 +374,15 @@ def _distance(items: Sequence[_Vertex], before: int | None, member: int) -> floa
     return (one.width + other.width) / 2 + spacing
 
 
-def _place_layer(items: list[_Vertex], layer: Sequence[int], targets: Sequence[tuple[float, float]]) -> None:
-    """Place a layer close to its targets under order and distance constraints (pool adjacent violators)."""
+def _place_layer(
+    items: list[_Vertex], layer: Sequence[int], targets: Sequence[tuple[float, float]], room: float
+) -> None:
+    """Place a layer close to its targets in order, apart, and between 0 and the room (pool adjacent violators).
+
+    Without their offsets the places are a nondecreasing sequence; one within bounds is the unbounded one, clipped.
+    """
+    if not layer:
+        return
     offsets: list[float] = []
     offset = 0.0
     for before, member in zip([None, *layer], layer, strict=False):
@@ -304,9 +396,11 @@ def _place_layer(items: list[_Vertex], layer: Sequence[int], targets: Sequence[t
             total, heavy, count = total + before_total, heavy + before_heavy, count + before_count
         blocks.append((total, heavy, count))
     at = 0
+    lowest, highest = items[layer[0]].width / 2, room - items[layer[-1]].width / 2 - offsets[-1]
     for total, heavy, count in blocks:
+        start = max(lowest, min(highest, total / heavy))
         for _ in range(count):
-            items[layer[at]].x = round(total / heavy + offsets[at], 3)
+            items[layer[at]].x = round(start + offsets[at], 3)
             at += 1
 
 

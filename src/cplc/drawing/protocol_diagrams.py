@@ -1,148 +1,21 @@
-"""Diagrams of a protocol: local states, commitment life cycles, obligations, message dependencies."""
+"""Diagrams of a protocol: commitment life cycles, obligations, message dependencies."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
-from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges, truncate
+from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges
+from cplc.drawing.projected_graph import ProjectedGraph, projected_graph
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
-from cplc.logic.expressions import And, Const, Expr, Not, Or, Read, Value, conj, equal
-from cplc.logic.formulas import Atom
+from cplc.logic.expressions import And, Expr, Not, Or, Read
 from cplc.records import dataclass
-from cplc.reductions.components import IndependentComponents
 from cplc.report.run_report import family
-from cplc.report.step_text import HIDDEN, acting, status_text, variable_text
-from cplc.runtime.context import ResourceExhausted
-from cplc.simulation.random_walk import RoundSampler
-from cplc.statespace.interleaved import InterleavedRelation
-from cplc.statespace.packing import Packing
+from cplc.report.step_text import status_text
 from cplc.system.commitments import argument_of, standing_of, standing_text
-from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
+from cplc.system.model import Agent, Claim, Commitment, State, Step, System
 from cplc.system.printer import condition_text, content_text, expr_text, value_text
-from cplc.system.satisfying_assignments import satisfying_assignments
-from cplc.system.trace import Move
-
-# --- Projection of the reachable states to some variables: the quotient graph of projected states
-
-
-MAX_STATES: Final = 40_000
-"""Maximum number of explored states."""
-MAX_ROUND_STATES: Final = 5_000
-"""Maximum number of explored states of a synchronous system."""
-
-
-@dataclass(frozen=True)
-class ProjectedGraph:
-    """Projected states in order of discovery, and the transitions between them."""
-
-    system: System
-    """The component of the system that determines these variables."""
-    projections: tuple[State, ...]
-    first: int
-    """Number of projected initial states, which come first."""
-    steps: tuple[tuple[int, int, int], ...]
-    """Source, position of the label, target; self-loops only of steps that write the variables."""
-    is_complete: bool
-    labels: tuple[str, ...]
-    """The steps of the component, or the actions of an agent in a round."""
-
-
-def projected_graph(
-    system: System, variables: Iterable[str], limit: int = MAX_STATES, projections: int = MAX_STATES
-) -> ProjectedGraph:
-    """Return the projected reachable states of an interleaved system, possibly incomplete beyond the limits."""
-    names = sorted(variables, key=list(system.variable).index)
-    slices = IndependentComponents(system)
-    about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
-    part = slices.slice(slices.components_of(Atom(about, "")))
-    relation = InterleavedRelation(part)
-    packing, mask = relation.packing, relation.packing.mask(names)
-    writing = [bool(step.writes.intersection(names)) for step in part.steps]
-    starts = _starts(part, packing, limit)
-    number: dict[int, int] = {}
-    for state in starts[:limit]:
-        number.setdefault(state & mask, len(number))
-    first = len(number)
-    reached = dict.fromkeys(starts[:limit])
-    edges: dict[tuple[int, int, int], None] = {}
-    waiting = list(reached)
-    is_complete = len(starts) <= limit
-    for state in waiting:
-        here = number[state & mask]
-        for step, target in relation.transitions(state):
-            if target not in reached:
-                if len(reached) >= limit or len(number) > projections:
-                    is_complete = False
-                    continue
-                reached[target] = None
-                waiting.append(target)
-            successor = number.setdefault(target & mask, len(number))
-            if here != successor or writing[step]:
-                edges[here, step, successor] = None
-    projected_states = tuple({name: packing.value(name, projection) for name in names} for projection in number)
-    labels = tuple(step.name for step in part.steps)
-    return ProjectedGraph(part, projected_states, first, tuple(edges), is_complete, labels)
-
-
-def projected_rounds(
-    system: System, variables: Iterable[str], agent: str | None, limit: int = MAX_ROUND_STATES
-) -> ProjectedGraph:
-    """Return the projected reachable states of a synchronous system, with the actions of one agent, or of all."""
-    names = sorted(variables, key=list(system.variable).index)
-    sampler = RoundSampler(system)
-    domains = {variable.name: variable.initial for variable in system.variables}
-    starts = list(islice(satisfying_assignments(domains, system.start), limit + 1))
-    is_complete = len(starts) <= limit
-    number: dict[tuple[Value, ...], int] = {}
-    reached = {tuple(state.values()): state for state in starts[:limit]}
-    for state in reached.values():
-        number.setdefault(tuple(state[name] for name in names), len(number))
-    first = len(number)
-    labels: dict[str, int] = {}
-    edges: dict[tuple[int, int, int], None] = {}
-    waiting = list(reached.values())
-    for state in waiting:
-        here = number[tuple(state[name] for name in names)]
-        try:
-            moves = list(sampler.moves(state))
-        except ResourceExhausted:
-            is_complete = False
-            continue
-        for move in moves:
-            key = tuple(move.state.values())
-            if key not in reached:
-                if len(reached) >= limit:
-                    is_complete = False
-                    continue
-                reached[key] = move.state
-                waiting.append(move.state)
-            successor = number.setdefault(tuple(move.state[name] for name in names), len(number))
-            label = labels.setdefault(_round_label(system, move, agent), len(labels))
-            edges[here, label, successor] = None
-    projected_states = tuple(dict(zip(names, projection, strict=True)) for projection in number)
-    return ProjectedGraph(system, projected_states, first, tuple(edges), is_complete, tuple(labels))
-
-
-def _round_label(system: System, move: Move, agent: str | None) -> str:
-    """Return the action of an agent; without an agent, the actions of all that have a choice."""
-    for player, action in zip(system.players, move.actions, strict=True):
-        if player.agent == agent:
-            return action
-    return ", ".join(f"{player.agent}: {action}" for player, action in acting(system, move))
-
-
-def _starts(system: System, packing: Packing, limit: int) -> list[int]:
-    """Return initial states, at most one more than the limit."""
-    states = [0]
-    for variable in system.variables:
-        bits = dict.fromkeys(packing.bits(variable.name, value) for value in variable.initial)
-        states = [state | one for one in bits for state in states][: limit + 1]
-    return states
-
 
 # --- Dependencies and mutual exclusion of messages, derived from the guards of send steps
 #
@@ -281,122 +154,7 @@ def alternatives(ordered: Sequence[MessageDependency]) -> tuple[tuple[MessageDep
     return tuple(map(tuple, groups))
 
 
-_MAX_TEXT_LENGTH: Final = 60
-_MAX_DRAWN_STATES: Final = 40
-_MAX_SHOWN_VALUES: Final = 4
-"""With more variables, only those that have not their initial value are shown."""
-
-
-# --- a role
-
-
-def local_state_graph(system: System, agent: Agent, title: str) -> Graph:
-    """Return the local states of an agent and the transitions between them."""
-    shown = [v for name in agent.local if (v := system.variable[name]).kind not in HIDDEN]
-    if system.players:
-        graph = projected_rounds(system, [variable.name for variable in shown], agent.name)
-        legend = f"Local states of {agent.name}; arrows are its actions. The initial state has a thick frame."
-        return _state_nodes(system, graph, shown, title, legend)
-    left_out: tuple[str, ...] = ()
-    if any(variable.kind == "parity" for variable in map(system.variable.__getitem__, agent.local)):
-        left_out = ("the alternating bits of messages that repeat",)
-    graph = _projected(system, shown)
-    for fewer, omission in _variable_reductions(shown):
-        if graph.is_complete and len(graph.projections) <= _MAX_DRAWN_STATES:
-            break
-        graph = _projected(system, fewer)
-        shown, left_out = fewer, (*left_out, omission)
-    if not graph.is_complete:
-        left_out = (*left_out, "states beyond the exploration limit")
-    nodes = tuple(
-        Node(str(at), (str(at + 1), *_own_values(system, shown, projection)), "round", is_initial=at < graph.first)
-        for at, projection in enumerate(graph.projections)
-    )
-    edges = merge_parallel_edges(
-        Edge(str(source), str(target), (_step_name(graph.system.steps[step], agent),))
-        for source, step, target in graph.steps
-    )
-    legend = f"Local states of {agent.name}; arrows are steps. The initial state has a thick frame."
-    return truncate(Graph(title, legend, nodes, edges, left_out), _MAX_DRAWN_STATES)
-
-
-def _projected(system: System, shown: Iterable[Variable]) -> ProjectedGraph:
-    return projected_graph(system, [variable.name for variable in shown], projections=20 * _MAX_DRAWN_STATES)
-
-
-def _variable_reductions(shown: list[Variable]) -> Iterator[tuple[list[Variable], str]]:
-    """Yield successively smaller sets of variables, each with the omission."""
-    index = next((indices[0] for one in shown if (indices := _INDEX.findall(one.about))), None)
-    if index is not None and any(_INDEX.findall(one.about) not in ([], [index]) for one in shown):
-        shown = [one for one in shown if _INDEX.findall(one.about) in ([], [index])]
-        yield shown, f"all members of families but {index}"
-    if any(one.kind == "field" for one in shown):
-        shown = [one for one in shown if one.kind != "field"]
-        yield shown, "payloads of messages"
-    if any(one.kind in _VIEWS for one in shown) and any(one.kind == "copy" for one in shown):
-        shown = [one for one in shown if one.kind not in _VIEWS]
-        yield shown, "clocks and views of commitments"
-
-
-_INDEX: Final = re.compile(r"\[[^\]]*\]")
-
-
-def _own_values(system: System, shown: Iterable[Variable], projection: State) -> Iterator[str]:
-    """Yield the agent's own variables and views; messages are shown by the arrows."""
-    for variable in shown:
-        value = projection[variable.name]
-        if variable.kind == "own" or (variable.kind in _VIEWS and value not in ("null", UNANSWERED, 0)):
-            yield f"{variable_text(system, variable)} = {value_text(value)}"
-
-
-_VIEWS: Final = ("view", "standing", "clock", "remaining")
-"""Kinds of variables by which an agent observes commitments and claims."""
-
-
-def _step_name(step: Step, agent: Agent) -> str:
-    if step.kind == "exchange":
-        return f"{'send' if step.actor == agent.name else 'receive'} {step.name.removeprefix('exchange ')}"
-    return step.name
-
-
-# --- all states
-
-
-def state_graph(system: System, title: str) -> Graph:
-    """Return the reachable states of the system, and the transitions between them."""
-    shown = [variable for variable in system.variables if variable.kind not in HIDDEN]
-    names = [variable.name for variable in shown]
-    graph = projected_rounds(system, names, None) if system.players else _projected(system, shown)
-    what = "the actions of the agents that have a choice" if system.players else "steps"
-    values = ", with the values that are not those of the first state" if len(shown) > _MAX_SHOWN_VALUES else ""
-    legend = f"Reachable states{values}; arrows are {what}. Initial states have a thick frame."
-    return _state_nodes(system, graph, shown, title, legend)
-
-
-def _state_nodes(system: System, graph: ProjectedGraph, shown: list[Variable], title: str, legend: str) -> Graph:
-    """Return the graph of projected states; only values that are not initial are shown if there are many variables."""
-    fixed: State = graph.projections[0] if len(shown) > _MAX_SHOWN_VALUES else {}
-    nodes = tuple(
-        Node(
-            str(at),
-            (
-                str(at + 1),
-                *(
-                    f"{variable_text(system, variable)} = {value_text(projection[variable.name])}"
-                    for variable in shown
-                    if variable.name not in fixed or fixed[variable.name] != projection[variable.name]
-                ),
-            ),
-            "round",
-            is_initial=at < graph.first,
-        )
-        for at, projection in enumerate(graph.projections)
-    )
-    edges = merge_parallel_edges(
-        Edge(str(source), str(target), (graph.labels[step],)) for source, step, target in graph.steps
-    )
-    left_out = () if graph.is_complete else ("states beyond the exploration limit",)
-    return truncate(Graph(title, legend, nodes, edges, left_out), _MAX_DRAWN_STATES)
+_MAX_TEXT_LENGTH: Final = 160
 
 
 # --- a commitment
@@ -414,10 +172,7 @@ def lifecycle_graph(system: System, one: Commitment | Claim, title: str) -> Grap
         if values[source] != values[target]
     ]
     nodes = [Node(value, (value,), "round", is_initial=value in starts) for value in dict.fromkeys(values)]
-    parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    legend = (
-        f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows are steps that change its state."
-    )
+    legend = f"{one.name}, {' to '.join(one.parties)}: {_content(system, one)}. Arrows are steps that change its state."
     if dialogue:
         standings, moves = _standings(system, one, projected)
         nodes += standings
@@ -471,19 +226,29 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
     obligations: list[Commitment | Claim] = [*system.commitments, *system.claims]
     edges: list[Edge] = []
     for one in obligations:
-        source, target = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        source, target = one.parties
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue
         lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(system, one))
         edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
-    nodes = tuple(Node(agent.name, (agent.name,)) for agent in system.agents)
+    nodes = tuple(Node(agent.name, (agent.name, *_powers_of(system, agent))) for agent in system.agents)
     legend = (
         "Arrows lead from debtor to creditor; dashed arrows are claims."
         if state is None
         else "Arrows lead from debtor to creditor; dashed arrows are settled commitments or claims."
     )
     return fold_families(Graph(title, legend, nodes, tuple(edges)), family, 24)
+
+
+def _powers_of(system: System, agent: Agent) -> Iterator[str]:
+    """Yield what the agent may do to commitments of others."""
+    verbs: dict[str, dict[str, None]] = {}
+    for power in system.powers:
+        if power.role == agent.name:
+            verbs.setdefault(power.commitment, {})[power.verb] = None
+    for commitment, permitted in verbs.items():
+        yield f"may {', '.join(permitted)} {commitment}"
 
 
 _OPEN: Final = (*OPEN, *CLAIM_OPEN)

@@ -328,27 +328,47 @@ def chart_svg(chart: Chart) -> str:
     """Return the chart as SVG."""
     places = _lifeline_positions(chart)
     right = max(places.values(), default=_MIN_LIFELINE_GAP) + 60
-    rows = [_TOP + _ROW * at for at in range(len(chart.events))]
-    bottom = _TOP + _ROW * len(rows)
-    body = [*_lifelines(places, bottom), *_frames(chart, right)]
+    notes = [svg.wrapped(_note(event), _MAX_NOTE_LENGTH) for event in chart.events]
+    rows, bottom = _rows(chart, notes)
+    body = [*_lifelines(places, bottom), *_frames(chart, rows, bottom, right)]
     width = right
     for at, event in enumerate(chart.events):
         body += _event(event, places, rows, at, right)
-        effects = ", ".join(event.notes)
-        if event.kind == "wide":  # no space for a label across the lifelines
-            effects = f"{event.label}: {effects}" if effects else event.label
-        notes = svg.truncated(effects, _MAX_NOTE_LENGTH)
-        if notes:
-            body.append(svg.text(right + 8, rows[at] + 4, notes, "small"))
-            width = max(width, right + 24 + svg.text_width(notes))
+        body.append(svg.lines_of_text(right + 8, rows[at] + 4, notes[at], "small"))
+        width = max([width, *(right + 24 + svg.text_width(line) for line in notes[at] if line)])
     if not chart.events:
         body.append(svg.text(16, _TOP, "nothing happens", "faint"))
     height = bottom + 24
     for note in (chart.legend, *(f"left out: {one}" for one in chart.left_out)):
-        body.append(svg.text(16, height, note, "small"))
-        width = max(width, 32 + svg.text_width(note))
-        height += svg.LINE_HEIGHT
+        for line in svg.wrapped(note, max(60, int(width / svg.CHARACTER_WIDTH) - 6)):
+            body.append(svg.text(16, height, line, "small"))
+            width = max(width, 32 + svg.text_width(line))
+            height += svg.LINE_HEIGHT
     return svg.document(chart.title, _description(chart), width, height + 4, body)
+
+
+def _note(event: Event) -> str:
+    """Return the text beside a row; an event of all agents has no room for its label on the lifelines."""
+    notes = ", ".join(event.notes)
+    if event.kind != "wide":
+        return notes
+    return f"{event.label}: {notes}" if notes else event.label
+
+
+def _rows(chart: Chart, notes: Sequence[Sequence[str]]) -> tuple[list[float], float]:
+    """Return the line of each row, below its label and above the rest of its note, and the bottom of the last row."""
+    rows: list[float] = []
+    y = _TOP - _ROW
+    below = 0.0
+    for event, note in zip(chart.events, notes, strict=True):
+        y += _ROW + below + svg.LINE_HEIGHT * (len(_label(event)) - 1)
+        rows.append(y)
+        below = svg.LINE_HEIGHT * max(0, len(note) - 1)
+    return rows, y + _ROW + below
+
+
+def _label(event: Event) -> list[str]:
+    return svg.wrapped(event.label, _MAX_LABEL_LENGTH) if event.kind not in ("wide", "send") else [event.label]
 
 
 def _description(chart: Chart) -> str:
@@ -369,7 +389,7 @@ def _lifeline_positions(chart: Chart) -> dict[str, float]:
     for event in chart.events:
         if event.source and event.kind != "send":
             low, high = sorted((number[event.source], number[event.target]))
-            width = svg.text_width(svg.truncated(event.label, _MAX_LABEL_LENGTH)) + 40
+            width = max(map(svg.text_width, _label(event))) + 40
             missing = width - sum(gaps[low:high])
             if missing > 0 and high > low:
                 for at in range(low, high):
@@ -387,10 +407,14 @@ def _lifelines(places: dict[str, float], bottom: float) -> Iterator[str]:
         yield svg.text(x, 54, name, "middle strong")
 
 
-def _frames(chart: Chart, right: float) -> Iterator[str]:
+def _frames(chart: Chart, rows: list[float], bottom: float, right: float) -> Iterator[str]:
+    ends = [
+        *(y - svg.LINE_HEIGHT * (len(_label(event)) - 1) for y, event in zip(rows, chart.events, strict=True)),
+        bottom,
+    ]
     for frame in chart.frames:
-        top = _TOP + _ROW * frame.first - 22
-        height = _ROW * (frame.last - frame.first + 1)
+        top = ends[frame.first] - 22
+        height = ends[frame.last + 1] - ends[frame.first]
         yield svg.rectangle(10, top, right - 14, height, "edge dashed", round_by=4)
         yield svg.text(16, top + 13, frame.label, "small halo")
 
@@ -401,7 +425,7 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
         yield svg.line(24, y, right - 24, y, "edge dashed")
         return
     x1, x2 = places[event.source], places[event.target]
-    label = svg.truncated(event.label, _MAX_LABEL_LENGTH)
+    label = _label(event)
     if event.kind == "send":
         yield f'<circle class="head" cx="{svg.number(x1)}" cy="{svg.number(y)}" r="3.5"/>'
         return
@@ -412,17 +436,22 @@ def _event(event: Event, places: dict[str, float], rows: list[float], at: int, r
             f"M{n(x1)},{n(y - 6)}C{n(x1 + 44)},{n(y - 8)} {n(x1 + 44)},{n(y + 8)} {n(x1)},{n(y + 6)}", "edge"
         )
         yield svg.head(x1, y + 6, -40, 2)
-        yield svg.text(x1 + 40, y + 4, label, "halo")
+        yield svg.lines_of_text(x1 + 40, y + 4 - svg.LINE_HEIGHT * (len(label) - 1), label, "halo")
         return
     if event.kind == "lost":
         middle = (x1 + x2) / 2
         yield svg.line(x1, y, middle, y, "edge dashed")
         yield svg.text(middle + (4 if x2 > x1 else -14), y + 4, "✕")
-        yield svg.text((x1 + middle) / 2, y - 6, label, "halo middle")
+        yield _above((x1 + middle) / 2, y, label)
         return
     yield svg.line(x1, start, x2, y, "edge")
     yield svg.head(x2, y, x2 - x1, y - start)
     if start == y:
-        yield svg.text((x1 + x2) / 2, y - 6, label, "halo middle")
+        yield _above((x1 + x2) / 2, y, label)
     else:  # near the sender: the middles of crossing messages coincide
-        yield svg.text(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3 - 6, label, "halo middle")
+        yield _above(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3, label)
+
+
+def _above(x: float, y: float, label: Sequence[str]) -> str:
+    """Return a label above a line at this point."""
+    return svg.lines_of_text(x, y - 6 - svg.LINE_HEIGHT * (len(label) - 1), label, "halo middle")

@@ -102,6 +102,23 @@ def text_width(words: str) -> float:
     return CHARACTER_WIDTH * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in words)
 
 
+def wrapped(words: str, most: int) -> list[str]:
+    """Return lines of at most so many characters; a longer word is broken, behind punctuation if possible."""
+    lines: list[str] = []
+    for word in words.split(" "):
+        rest = word
+        if lines and len(lines[-1]) + 1 + len(rest) <= most:
+            lines[-1] += f" {rest}"
+            continue
+        while len(rest) > most:
+            at = max((match.end() for match in re.finditer(r"[.,:;/\])=&|-]", rest[:most])), default=0)
+            at = at if at > most // 3 else most
+            lines.append(rest[:at])
+            rest = rest[at:]
+        lines.append(rest)
+    return lines
+
+
 def truncated(words: str, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 

@@ -137,9 +137,10 @@ def quoted(*lines: str) -> str:
 def _overview(system: System) -> Drawing:
     return Drawing(
         "Boxes are agents, rounded boxes commitments and claims. Solid arrows lead from the sender to the message and "
-        "on to the receiver; dashed arrows show its operations on commitments and claims.",
+        "on to the receiver; dashed arrows show its operations on commitments and claims."
+        + (" Dotted arrows show powers of third parties." if system.powers else ""),
         [*_agents(system), *_standings(system), *_messages(system)],
-        [edge for message in system.messages for edge in _message_edges(system, message)],
+        [*power_edges(system), *(edge for message in system.messages for edge in _message_edges(system, message))],
     )
 
 
@@ -161,6 +162,15 @@ def _standings(system: System) -> Iterator[Node]:
     for claim in system.claims:
         lines = (claim.name, f"{claim.maker} → {claim.addressee}", _short(claim.formula or expr_text(claim.content)))
         yield Node(claim.name, lines, 'shape=box, style="rounded,dashed"')
+
+
+def power_edges(system: System) -> Iterator[Edge]:
+    """Yield dotted arrows from roles to the commitments of others that they have powers over."""
+    verbs: dict[tuple[str, str], dict[str, None]] = {}
+    for power in system.powers:
+        verbs.setdefault((power.role, power.commitment), {})[f"may {power.verb}"] = None
+    for (role, commitment), permitted in verbs.items():
+        yield Edge(f"agent {role}", commitment, tuple(permitted), "style=dotted")
 
 
 def _messages(system: System) -> Iterator[Node]:

@@ -103,6 +103,11 @@ def system_data(system: System) -> dict[str, object]:
             }
             for claim in system.claims
         ],
+        **(
+            {"powers": [{"role": p.role, "verb": p.verb, "commitment": p.commitment} for p in system.powers]}
+            if system.powers
+            else {}
+        ),
         "steps": [_step(step) for step in system.steps],
         "justice": [
             {

@@ -180,6 +180,8 @@ CONDITIONS: Final = {
 _MOVE_VERBS = tuple(move.verb for move in MOVES)
 VERBS: Final = tuple(dict.fromkeys((*(row.verb for row in OPERATIONS if row.of == COMMITMENT), *_MOVE_VERBS)))
 CLAIM_VERBS: Final = tuple(dict.fromkeys((*(row.verb for row in OPERATIONS if row.of == CLAIM), *_MOVE_VERBS)))
+GRANTABLE: Final = tuple(dict.fromkeys(row.verb for row in OPERATIONS if row.of == COMMITMENT))
+"""Operations that a third party can be empowered to perform: those on commitments, and no moves of a dialogue."""
 CLAIM_CHANGES: Final = (*CLAIM_VERBS, *(rule.verb for rule in RULES if rule.of == CLAIM))
 """Changes of a claim for `does(...)`; those of a commitment are `VERBS`."""
 STANDING_OF: Final = {move.verb: move.standing for move in MOVES}

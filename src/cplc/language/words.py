@@ -38,7 +38,7 @@ _PARTIES = "i -> j or c"
 
 # fmt: off
 WORDS: Final = (
-    # Declarations: reserved, but for `cpl` (before a number), `channel` (before two roles) and `clock`.
+    # Declarations: reserved, but for those in `FREE_AS_NAMES`.
     Word("cpl", "declaration", "The version of the language that the file is written in, before everything else.",
          f"cpl {VERSION}"),
     Word("import", "declaration", "Makes what another file declares available.",
@@ -56,6 +56,8 @@ WORDS: Final = (
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
     Word("channel", "declaration", "How channels carry messages: in any number and order, and within how many ticks.",
          "channel Sender -> Receiver unordered within 2"),
+    Word("empower", "declaration", "Lets a third party perform operations on commitments of others.",
+         "empower Arbiter to release refund, expire goods"),
     Word("clock", "declaration", "The length of a tick, in deadlines written in units and in logs.",
          "clock tick = 1 h"),
     Word("for", "declaration", "Declares a family of everything inside.",
@@ -225,8 +227,10 @@ def words_of(*kinds: Kind) -> tuple[str, ...]:
 WORD: Final = {word.name: word for word in WORDS}
 AGENT_ITEMS: Final = frozenset(words_of("agent item"))
 CLAUSES: Final = frozenset(words_of("clause"))
-DECLARATIONS: Final = frozenset(words_of("declaration")) - {"cpl", "channel", "clock"}
-"""Words that always begin a declaration; the others only before two roles (`channel`), a number (`cpl`) or `tick`."""
+FREE_AS_NAMES: Final = frozenset({"channel", "clock", "empower"})
+"""Words that begin a declaration only before two roles (`channel`), before `tick`, or before roles and `to`."""
+DECLARATIONS: Final = frozenset(words_of("declaration")) - {"cpl", *FREE_AS_NAMES}
+"""Words that always begin a declaration; `cpl` does before a number."""
 RESERVED: Final = DECLARATIONS | CLAUSES
 FORMS: Final = {word.name: word.form for word in WORDS if word.form} | {
     "message": "Sender -> Receiver : name(p: 0..3) after … means …"
@@ -244,7 +248,7 @@ PATH_OPERATORS: Final = frozenset("XFGYOH") | frozenset(words_of("infix"))
 """Operators of path formulas, without path quantifiers."""
 OPERATOR_WORDS: Final = frozenset(words_of("prefix", "infix"))
 """Operators that are words, none of them reserved."""
-CONTEXTUAL: Final = frozenset((*words_of("contextual", "agent item"), "channel", "clock", "cpl", "therefore"))
+CONTEXTUAL: Final = frozenset((*words_of("contextual", "agent item"), *FREE_AS_NAMES, "cpl", "therefore"))
 """Words with a meaning in one context; elsewhere they may be names."""
 
 MODALITIES: Final = words_of("modality")

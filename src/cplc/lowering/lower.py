@@ -22,6 +22,7 @@ from cplc.system.model import (
     Commitment,
     Justice,
     Message,
+    Power,
     Shared,
     Step,
     System,
@@ -103,6 +104,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         hazards=hazards,
         tick=model.tick,
         bounded=bounds,
+        powers=tuple(Power(power.role, power.verb, power.commitment) for power in model.powers),
         claims=tuple(
             Claim(
                 claim.name,

@@ -12,8 +12,8 @@ from typing import Final
 from cplc.records import dataclass
 from cplc.reductions.component_slicing import ComponentSlicing
 from cplc.reductions.cone_of_influence import ConeOfInfluenceReduction
+from cplc.reductions.partial_order import PartialOrderReduction
 from cplc.reductions.problem import Pass, PerSystem, Problem
-from cplc.reductions.stubborn_sets import PartialOrderReduction
 from cplc.reductions.symmetry import SymmetryReduction
 from cplc.system.model import System
 

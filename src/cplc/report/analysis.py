@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, isinf
+from math import inf, isinf, log10
 
 from cplc.control_characters import printable
-from cplc.decision.results import Analysis, AnalysisRemark, Bounds, Figure, OptimalStrategy, TotalReward, judged
+from cplc.decision.results import (
+    Analysis,
+    AnalysisRemark,
+    AnalysisStatistics,
+    Bounds,
+    Figure,
+    OptimalStrategy,
+    TotalReward,
+    judged,
+)
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
 from cplc.report.layout import Style, plain
@@ -43,7 +52,9 @@ def _lines(
     assumption: str,
 ) -> Iterator[str]:
     assuming = f", assuming {assumption}" if assumption else ""
-    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
+    semantics = "" if analysis.work.printed_states is None else ", in the automaton of its beliefs (--semantics paper)"
+    played = ", ".join(participant.agents) or "nobody"
+    yield f"{style(participant.name, 'strong')} plays {played}{assuming}{semantics}"
     for line in judged:
         yield from plan_lines(system, line, style)
     yield from _table(analysis)
@@ -65,6 +76,20 @@ def _lines(
     work = analysis.work
     parts = "" if work.parts == 1 else f" of {work.parts} independent parts, equal ones counted once"
     yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
+    if work.printed_states is not None:
+        yield style(f"  states of the whole automaton: {_counted(work.printed_states)} as printed", "faint")
+    if work.reconstructed_states is not None:
+        text = f"  as in the paper's table: {_counted(work.reconstructed_states)} (a reconstruction)"
+        yield style(text, "faint")
+
+
+def _counted(number: int) -> str:
+    """Return a number of states, a very large one by its order of magnitude."""
+    return f"{number:,}" if number <= _LARGEST_COUNT else f"about 10^{int(log10(number))}"
+
+
+_LARGEST_COUNT = 2**53
+"""The largest number that every reader of JSON can hold."""
 
 
 def _table(analysis: Analysis) -> Iterator[str]:
@@ -119,7 +144,7 @@ _WORDS: dict[Aspect, tuple[str, str]] = {
 
 def _ending_lines(system: System, participant: Participant, figures: Sequence[Figure]) -> Iterator[str]:
     """Yield how it may end, an example of each kind, with what decides there."""
-    endings: dict[str, list[str]] = {}
+    endings: dict[str, list[dict[Aspect, str]]] = {}
     for figure in figures:
         for ending in figure.endings:
             why = ""
@@ -128,9 +153,15 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
             elif not ending.is_goal and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.is_goal else 1] + why)
-    for where, texts in endings.items():
-        yield f"{where} it {' and '.join(texts)}"
+            kinds = endings.setdefault(where, [])
+            # The same messages may lead to different ends, for example in time and too late.
+            kind = next((one for one in kinds if figure.aspect not in one), None)
+            if kind is None:
+                kinds.append(kind := {})
+            kind[figure.aspect] = _WORDS[figure.aspect][0 if ending.is_goal else 1] + why
+    for where, kinds in endings.items():
+        for number, kind in enumerate(kinds):
+            yield f"{where} it {'is also possible that it ' if number else ''}{' and '.join(kind.values())}"
 
 
 def _missed(participant: Participant, state: State) -> str:
@@ -236,14 +267,22 @@ def analysis_data(participant: Participant, analysis: Analysis, judged: Sequence
             }
             for remark in analysis.remarks
         ],
-        "work": {
-            "parts": analysis.work.parts,
-            "distinct_parts": analysis.work.distinct,
-            "states": analysis.work.states,
-            "ends": analysis.work.ends,
-            "method": analysis.work.method,
-        },
+        "work": _work_data(analysis.work),
     }
+
+
+def _work_data(work: AnalysisStatistics) -> Data:
+    data: Data = {
+        "parts": work.parts,
+        "distinct_parts": work.distinct,
+        "states": work.states,
+        "ends": work.ends,
+        "method": work.method,
+    }
+    if work.printed_states is not None:
+        sizes = {"printed_states": work.printed_states, "reconstructed_states": work.reconstructed_states}
+        data |= {name: None if size is None or size > _LARGEST_COUNT else size for name, size in sizes.items()}
+    return data
 
 
 def _bounds_data(bounds: Bounds) -> Data:

@@ -10,7 +10,7 @@ from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.records import dataclass
-from cplc.report.html import STYLES, template
+from cplc.report.html import STYLES, file_anchor, template
 from cplc.report.outcome import Standing, remarks
 from cplc.report.plan_text import JudgedLine, expectation_text, front_rows
 from cplc.report.run_charts import source_of
@@ -60,17 +60,35 @@ class _Verdict:
     source: tuple[str, int, int] | None
 
 
-def decision_page(
-    file: str, version: str, diagnostics: Sequence[Diagnostic], sections: Sequence[Section], interrupted: str | None
-) -> str:
-    """Return the page."""
+FilePart = Mapping[str, Any]
+"""One file on a page: its participants."""
+
+
+def file_part(
+    file: str,
+    diagnostics: Sequence[Diagnostic],
+    sections: Sequence[Section],
+    interrupted: str | None,
+    *,
+    among_others: bool = False,
+) -> FilePart:
+    """Return what a page shows of the participants of a file."""
+    anchor = file_anchor(file) if among_others else ""
+    return {
+        "file": printable(file),
+        "anchor": anchor,
+        "diagnostics": rendered(diagnostics, limit=len(diagnostics)),
+        "mistaken": any(diagnostic.is_error for diagnostic in diagnostics),
+        "interrupted": interrupted,
+        "sections": [_told(number, one, anchor) for number, one in enumerate(sections, 1)],
+    }
+
+
+def decision_page(title: str, version: str, parts: Sequence[FilePart]) -> str:
+    """Return the page of these files; with several files, a table of them comes first."""
+    is_project = len(parts) != 1 or bool(parts[0]["anchor"])
     return template("decision.html.j2").render(
-        file=printable(file),
-        version=version,
-        diagnostics=rendered(diagnostics, limit=len(diagnostics)),
-        mistaken=any(diagnostic.is_error for diagnostic in diagnostics),
-        interrupted=interrupted,
-        sections=[_told(number, one) for number, one in enumerate(sections, 1)],
+        title=printable(title), version=version, parts=parts, is_project=is_project
     )
 
 
@@ -80,9 +98,9 @@ def fragment(number: int, one: Section) -> str:
     return str(macros.section(_told(number, one)))
 
 
-def _told(number: int, one: Section) -> Mapping[str, object]:
+def _told(number: int, one: Section, prefix: str = "") -> Mapping[str, object]:
     return {
-        "anchor": f"a{number}",
+        "anchor": f"{prefix}a{number}",
         "name": one.name,
         "guessed": one.guessed,
         "text": one.text,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -70,17 +70,32 @@ STYLES: dict[Standing, str] = {
 }  # fmt: skip
 
 
+_FAILS_AS_EXPECTED: Final = "failing as expected"
+_LABELS: Final[dict[str, str]] = {"as expected": "good", _FAILS_AS_EXPECTED: "expected"} | {**STYLES}
+"""Labels of counts with their styles; an expected failure is as expected, but it is not shown as a success."""
+
+
+def _label(verdict: _Verdict) -> str:
+    return _FAILS_AS_EXPECTED if verdict.style == "expected" else verdict.standing
+
+
+def file_anchor(file: str) -> str:
+    """Return the identifier of a file on a page of several."""
+    return f"f{sha256(file.encode()).hexdigest()[:8]}"
+
+
 FilePart = Mapping[str, Any]
 """One file on a page, as HTML: the table of verdicts, and a section for each."""
 
 
 def file_part(outcome: Outcome) -> FilePart:
     """Return what a page shows of the results of a file."""
-    anchor = f"f{sha256(outcome.file.encode()).hexdigest()[:8]}" if outcome.among_others else ""
+    anchor = file_anchor(outcome.file) if outcome.among_others else ""
     verdicts = [
-        _verdict(index, result, standing, anchor) for index, (result, standing) in enumerate(outcome.results, 1)
+        _verdict(index, result, standing, anchor, outcome.file)
+        for index, (result, standing) in enumerate(outcome.results, 1)
     ]
-    counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in STYLES.items()]
+    counts = [(label, sum(_label(v) == label for v in verdicts), style) for label, style in _LABELS.items()]
     present = tuple(count for count in counts if count[1])
     mistaken = any(diagnostic.is_error for diagnostic in outcome.diagnostics)
     macros: Any = template("file.html.j2").module
@@ -109,8 +124,8 @@ def file_part(outcome: Outcome) -> FilePart:
 def page(title: str, parts: Sequence[FilePart]) -> str:
     """Return the page of these files; with several files, a table of them comes first."""
     totals = [
-        (standing, sum(count for part in parts for one, count, _ in part["counts"] if one == standing), style)
-        for standing, style in STYLES.items()
+        (label, sum(count for part in parts for one, count, _ in part["counts"] if one == label), style)
+        for label, style in _LABELS.items()
     ]
     safe = [(part, Markup(part["summary"]), Markup(part["sections"])) for part in parts]
     return template("report.html.j2").render(
@@ -157,9 +172,10 @@ def _without_control_characters(value: object) -> object:
     return value
 
 
-def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") -> _Verdict:
+def _verdict(number: int, result: Result, standing: Standing, prefix: str = "", file: str | None = None) -> _Verdict:
+    """Return what is shown of a result; places in the file of the page are lines alone."""
     question = result.question
-    run = _shown(result)
+    run = _shown(result, file)
     is_told = result.evidence is not None and has_trace(result.evidence)
     return _Verdict(
         anchor=f"{prefix}q{number}",
@@ -168,10 +184,10 @@ def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") 
         assuming=question.assumed,
         answer=result.answer,
         standing=standing,
-        style="expected" if result.answer == "fails" and result.as_expected else STYLES[standing],
+        style="expected" if result.answer == "fails" and standing == "as expected" else STYLES[standing],
         expected=expectation(result).strip(),
         formula=question.asked,
-        place=place(result.span),
+        place=_place_on_page(place(result.span), file),
         source=source_of(result.span),
         engine=result.engine,
         seconds=f"{result.seconds:.2f}",
@@ -182,7 +198,11 @@ def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") 
     )
 
 
-def _shown(result: Result) -> _Shown | None:
+def _place_on_page(text: str, file: str | None) -> str:
+    return f"line {text[len(file) + 1 :]}" if file is not None and text.startswith(f"{file}:") else text
+
+
+def _shown(result: Result, file: str | None) -> _Shown | None:
     evidence = result.evidence
     if evidence is None or not has_trace(evidence):
         return None
@@ -193,7 +213,8 @@ def _shown(result: Result) -> _Shown | None:
     if settled is not None:  # the findings name it
         narration = replace(narration, marks=narration.marks[1:])
         settled = settled if len(narration.run.moves) - settled >= MIN_FOLDED else None
-    rows, end = rows_of(result.system, narration)
+    told_rows, end = rows_of(result.system, narration)
+    rows = tuple(replace(row, place=_place_on_page(row.place, file)) for row in told_rows)
     drawn = narration if settled is None else replace(narration, run=_beginning(narration.run, settled))
     lives, chart = lives_of(result.system, narration), chart_of(result.system, drawn)
     is_all = not narration.asides and narration.pair is None and narration.strategy is None
@@ -202,7 +223,7 @@ def _shown(result: Result) -> _Shown | None:
 
 
 def _causes(result: Result) -> Iterator[str]:
-    """Yield for which instance it fails, or by what an agent knows what it is said to know."""
+    """Yield the instance that fails, or the reason of the knowledge."""
     if result.instance:
         yield f"fails for {result.instance}"
     if result.knowledge is not None:

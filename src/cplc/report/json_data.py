@@ -199,6 +199,7 @@ def _violation(system: System, violation: Violation) -> Data:
         "towards": violation.towards,
         "step": violation.step,
         "message": violation.message,
+        **({} if violation.empowered is None else {"empowered": violation.empowered}),
         "text": f"{violation_text(system, violation)}.",
     }
 

@@ -236,7 +236,9 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
         case "commitment" | "claim":
             forgotten = " (forgotten by a new round)" if forgets(system, step, variable, before) else ""
             standing = standing_text(system, variable.name, after)
-            return f"{variable.about}: {old} -> {new}{f', {standing}' if standing else ''}{forgotten}"
+            empowered = system.empowered(step, variable.about)
+            power = f" (by power of {empowered})" if empowered else ""
+            return f"{variable.about}: {old} -> {new}{f', {standing}' if standing else ''}{forgotten}{power}"
         case "standing":
             view = variable.name.removesuffix(standing_of(""))
             is_reset = new == UNANSWERED and before.get(view) != after.get(view)

@@ -141,30 +141,17 @@ def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collec
     for line in _about(result):
         yield from layout.wrapped(line, "  ", "    ")
     for remark in result.remarks:
-        yield from _remark(result.system, remark, layout)
-        excluded = remark.excluded
-        if excluded is not None and detail != "verdicts" and excluded not in shown_before:
-            for line in _excluded(excluded, layout.indented(4), places):
-                yield f"    {line}"
+        shows_states = detail != "verdicts" and remark.excluded not in shown_before
+        yield from _remark(result.system, remark, layout, places if shows_states else None)
     if result.engine and (detail == "everything" or result.engine_reason == QUICK_SEARCH):
-        for line in layout.wrapped(f"engine {result.engine}: {result.engine_reason}", "  ", "    "):
-            yield layout.style(line, "faint")
-    is_aside = result.question.is_usual and result.question.advisory
+        engine = layout.wrapped(f"engine {result.engine}: {result.engine_reason}", "  ", "    ")
+        yield from (layout.style(line, "faint") for line in engine)
+    is_aside = result.question.is_usual and result.question.advisory and result.answer == "fails"
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
-    if is_aside and result.answer == "fails" and not shown:
+    if shown:
+        yield from _reason(result, layout, places, is_folded=detail != "everything")
+    elif is_aside:
         yield f"  --property {result.question.name} shows a run"
-    if shown and result.evidence is not None and has_trace(result.evidence):
-        yield ""
-        named = result.evidence.formula if result.findings else result.question.formula
-        is_folded = detail != "everything"
-        lines = _evidence(result.system, result.evidence, layout.indented(2), places, 0, named, is_folded=is_folded)
-        for line in lines:
-            yield f"  {line}" if line else ""
-        if result.left_out:
-            variables = counted(result.left_out, "variable")
-            yield layout.style(f"  left out: {variables} that this does not depend on", "faint")
-    elif shown and result.answer == "fails" and not result.findings:
-        yield from _nothing_helps(result, layout)
     closing = list(closing_sentences(result, with_run=shown))
     if closing:
         yield ""
@@ -172,6 +159,20 @@ def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collec
             yield from layout.wrapped(sentence, "  ")
     if shown or closing:
         yield ""
+
+
+def _reason(result: Result, layout: Layout, places: Places, *, is_folded: bool) -> Iterator[str]:
+    """Yield the evidence or, for a failure that no run shows, what was searched."""
+    if result.evidence is not None and has_trace(result.evidence):
+        yield ""
+        named = result.evidence.formula if result.findings else result.question.formula
+        lines = _evidence(result.system, result.evidence, layout.indented(2), places, 0, named, is_folded=is_folded)
+        yield from (f"  {line}" if line else "" for line in lines)
+        if result.left_out:
+            variables = counted(result.left_out, "variable")
+            yield layout.style(f"  left out: {variables} that this does not depend on", "faint")
+    elif result.answer == "fails" and not result.findings:
+        yield from _nothing_helps(result, layout)
 
 
 def _nothing_helps(result: Result, layout: Layout) -> Iterator[str]:
@@ -249,7 +250,8 @@ def _about(result: Result) -> Iterator[str]:
         yield f"note: and {len(notes) - MAX_FINDINGS} more"
 
 
-def _remark(system: System, remark: Remark, layout: Layout) -> Iterator[str]:
+def _remark(system: System, remark: Remark, layout: Layout, places: Places | None) -> Iterator[str]:
+    """Yield a remark, with the states that it excludes if their ``places`` are given."""
     word: tuple[str, Part] = ("warning", "warning") if remark.is_warning else ("because", "faint")
     first, *more = layout.wrapped(f"{word[0]}: {remark.message}", "  ", "    ")
     yield first.replace(word[0], layout.style(*word), 1)
@@ -257,17 +259,20 @@ def _remark(system: System, remark: Remark, layout: Layout) -> Iterator[str]:
     if remark.state is not None:
         described = ", ".join(_described(remark.system or system, remark.state)) or "the initial state"
         yield from layout.wrapped(f"for example where {described}", "    ", "      ")
+    if remark.excluded is not None and places is not None:
+        yield from _excluded(remark.excluded, layout, places)
 
 
 def _excluded(excluded: ExcludedStates, layout: Layout, places: Places) -> Iterator[str]:
+    indent = " " * 4
     if not excluded.run.moves:
-        yield "an initial state is the first of them"
+        yield f"{indent}an initial state is the first of them"
         return
-    yield excluded.run_title
+    yield f"{indent}{excluded.run_title}"
     rows = _rows(excluded.system, excluded.run)
-    table = _Table(rows, layout, places)
+    table = _Table(rows, layout.indented(len(indent)), places)
     for number, row in enumerate(rows, 1):
-        yield from table.step(str(number), row)
+        yield from (f"{indent}{line}" for line in table.step(str(number), row))
 
 
 # --- runs
@@ -449,8 +454,7 @@ def _courses(
     for one in lives:
         life = life_of(system, one, narration.run)
         if life != [("null", 0)]:
-            first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-            names.append(f"{one.name} ({first} to {second})")
+            names.append(f"{one.name} ({' to '.join(one.parties)})")
             entered.append(life)
     if names:
         kind = "claims" if isinstance(lives[0], Claim) else "commitments"

@@ -22,7 +22,7 @@ from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
 from cplc.semantics.model import Bound, CheckedModel
 from cplc.semantics.name_resolution import Scope
-from cplc.semantics.operations import check_commitments, check_operations
+from cplc.semantics.operations import check_commitments, check_operations, report_idle_powers
 from cplc.semantics.signatures import Library, broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.symbol_index import Index, index_of
 from cplc.semantics.templates import TemplateBuilder
@@ -226,13 +226,18 @@ def _instantiated(
     if protocol_instance is None:
         return None
     checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
-    check_operations(table, checked.messages)
+    check_operations(table, checked)
     if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.run_contents import check_contents
 
         check_contents(table, checked)
+    if not problems.errors and any(goal.is_about_runs for one in checked.participants for goal in one.goals):
+        from cplc.semantics.run_contents import check_goals
+
+        check_goals(table, checked)
     if not problems.errors:
         check_commitments(table, checked)
+        report_idle_powers(table, checked)
         if checked.commitments or checked.claims:
             from cplc.semantics.content_lints import ContentLints
 

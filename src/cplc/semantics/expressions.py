@@ -14,7 +14,7 @@ from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STA
 from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
-from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
+from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path_word, quantified
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
@@ -48,7 +48,13 @@ class Purpose(Enum):
     STATE = auto()
     CONTENT = auto()
     """The content of a commitment: a condition, or an LTL formula."""
+    GOAL = auto()
+    """The goal of an agent: a condition on the end of a run, or an LTL formula about the run."""
     FORMULA = auto()
+
+
+_ABOUT_RUNS = (Purpose.FORMULA, Purpose.CONTENT, Purpose.GOAL)
+"""The contexts in which temporal operators are allowed."""
 
 
 class ExpressionChecker:
@@ -79,6 +85,11 @@ class ExpressionChecker:
         """Return the content: a condition, or a formula about the run from activation on."""
         self._nodes = 0
         return self.path_formula(expr, scope, Purpose.CONTENT)[0]
+
+    def goal(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+        """Return the goal of an agent: a condition on the end of a run, or a formula about the run."""
+        self._nodes = 0
+        return self.path_formula(expr, scope, Purpose.GOAL)[0]
 
     def fairness(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a condition of fairness: of states, or ``does(m)``, a step that is taken again and again."""
@@ -115,8 +126,10 @@ class ExpressionChecker:
 
     def introduce(self, name: ast.Name, scope: Scope) -> None:
         """Warn of a local name that hides another."""
-        if scope.declares(name.text):
-            self._error(rules.SHADOWED_NAME, name.span, f"`{name.text}` hides something else of that name")
+        if (hidden := scope.declaration(name.text)) is not None:
+            kind, span = hidden
+            notes = Note("give this one another name"), Note("the hidden one", span)
+            self._error(rules.SHADOWED_NAME, name.span, f"`{name.text}` hides {kind} of that name", *notes)
 
     # --- reporting ------------------------------------------------------------------------------
 
@@ -215,6 +228,9 @@ class ExpressionChecker:
             case _ if purpose is Purpose.CONTENT:
                 if wrong := no_content(expr):
                     self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+                return _WRONG
+            case _ if purpose is Purpose.GOAL:
+                self._error(rules.NOT_A_STATE_CONDITION, expr.span, *no_goal(expr))
                 return _WRONG
             case ast.Does() if purpose is not Purpose.FORMULA:
                 hint = Note("name the message itself: it is true once it has been received")
@@ -469,7 +485,7 @@ class ExpressionChecker:
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-":
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
-            case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
+            case op if purpose in _ABOUT_RUNS:
                 low, bound = self._bounds(expr, scope, purpose)
                 operand, _ = self.path_formula(expr.operand, scope, purpose)
                 return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks, low), PATH
@@ -482,6 +498,8 @@ class ExpressionChecker:
         """Return both ends of the bound of a temporal operator, and report a unit that is not allowed here."""
         if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+        if purpose is Purpose.GOAL and no_content(expr):
+            self._error(rules.NOT_A_STATE_CONDITION, expr.span, *no_goal(expr))
         low, bound = (None if limit is None else self._index(limit, scope) for limit in (expr.low, expr.bound))
         return low, bound
 
@@ -504,7 +522,7 @@ class ExpressionChecker:
                 return self._equality(expr, scope, purpose)
             case "->" | "<->":
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
-            case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
+            case _ if purpose not in _ABOUT_RUNS:
                 return self._not_here(expr.span, purpose)
             case "U" | "W" | "R" | "M" | "S" | "therefore":
                 low, bound = self._bounds(expr, scope, purpose)

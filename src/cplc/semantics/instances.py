@@ -94,8 +94,9 @@ class PendingInstance(Generic[T]):
 
 
 OtherDeclaration = (
-    resolved.Choice | resolved.Channel | resolved.Fairness | resolved.Property | resolved.Check | resolved.Analyze
-)
+    resolved.Choice | resolved.Channel | resolved.Empower | resolved.Fairness | resolved.Property | resolved.Check
+    | resolved.Analyze
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

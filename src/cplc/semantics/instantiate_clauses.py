@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from cplc.diagnostics import rules
@@ -102,6 +103,7 @@ class ClauseInstantiator:
             checks=tuple(self._checks()),
             switched_off=self._switched_off(),
             claims=claims,
+            powers=tuple(self._powers()),
             participants=participants,
             analyses=analyses,
             tick=tick_length(node),
@@ -363,6 +365,17 @@ class ClauseInstantiator:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
         return rivals
 
+    def _powers(self) -> Iterator[model.Power]:
+        for pending in self._table.other_declarations:
+            if not isinstance(pending.body, resolved.Empower):
+                continue
+            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
+            roles = [agent.name for role in pending.body.roles for agent in resolver.agents(role)]
+            for power in pending.body.powers:
+                commitment = resolver.instance(power.commitment)
+                for role in roles if commitment is not None else ():
+                    yield model.Power(role, power.verb, commitment or "", span=power.span)
+
     # --- the rest -------------------------------------------------------------------------------
 
     def _fairness(self) -> Iterator[model.Fairness]:
@@ -455,6 +468,12 @@ class ParticipantInstantiator:
         self._messages = messages
         self._bounds = bounds
 
+    @cached_property
+    def _some_line_counts_ticks(self) -> bool:
+        """True if an `analyze` line assumes a bound in ticks, so that time passes in its model."""
+        lines = (one.body for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
+        return any(assumed.within is not None for line in lines for assumed in line.node.assuming)
+
     def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return the participants without errors."""
         participants: list[model.Participant] = []
@@ -499,7 +518,8 @@ class ParticipantInstantiator:
         resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
             case resolved.Goal(condition, span):
-                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
+                resolver.has_ticks |= self._some_line_counts_ticks
+                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span), span=span))
             case resolved.Worth():
                 self._worth(item, draft, resolver)
             case resolved.Belief(role, _, _, span):

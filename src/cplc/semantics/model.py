@@ -154,6 +154,15 @@ class Claim(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class Power(Spanned):
+    """An operation on a commitment that a third party may perform."""
+
+    role: str
+    verb: str
+    commitment: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """An assumption on messages: each is sent at most so many ticks after it became due."""
 
@@ -201,10 +210,17 @@ class Check(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Spanned):
+    """A goal of a participant: a condition on the end of a run, or a formula about the run."""
+
     meaning: Term
     text: str
     """The text as written; empty in a loop, where it is ambiguous."""
+
+    @property
+    def is_about_runs(self) -> bool:
+        """Return whether it is a formula about the run."""
+        return is_about_runs(self.meaning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +328,7 @@ class CheckedModel:
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()
     """Bounds that a question assumes of this copy of the model; none in the model of a file."""
+    powers: tuple[Power, ...] = ()
     tick: int | None = None
     """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0

@@ -69,6 +69,19 @@ class Scope:
     def declares(self, name: str) -> bool:
         return name in self.names()
 
+    def declaration(self, name: str) -> tuple[str, Span] | None:
+        """Return what kind of thing a name stands for, and the place of its declaration; None if it is not declared."""
+        if (local := self.locals.get(name)) is not None:
+            kind = "the variable of a loop or quantifier" if isinstance(local, resolved.Binder) else "a parameter"
+            return kind, local.span
+        if self.signature and (parameter := self.signature.parameters.get(name)):
+            return f"a parameter of `{self.signature.name}`", parameter.span
+        if self.signature and (symbol := self.signature.symbols.get(name)):
+            return kind_of(symbol), symbol.span
+        if self.actor and (variable := self.actor[1].variables.get(name)):
+            return f"a variable of `{self.actor[1].name}`", variable.span
+        return None
+
 
 # --- entities -----------------------------------------------------------------------------------
 

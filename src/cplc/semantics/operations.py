@@ -1,23 +1,25 @@
-"""Checks of operations: permitted roles, targets, and roles that do not observe the change."""
+"""Checks of operations: permitted and empowered roles, targets, and roles that do not observe the change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note
-from cplc.language.lifecycle import CLAIM, COMMITMENT, PARTIES, permitted_parties
-from cplc.semantics import model
+from cplc.diagnostics.core import Edit, Fix, Note
+from cplc.language.lifecycle import CLAIM, COMMITMENT, GRANTABLE, OPERATIONS, PARTIES, permitted_parties
+from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.instances import InstanceTable
+from cplc.semantics.instances import InstanceTable, Parties
 from cplc.source import Span
 
 
-def check_operations(table: InstanceTable, messages: Iterable[model.Message]) -> None:
-    for message in messages:
+def check_operations(table: InstanceTable, checked: model.CheckedModel) -> None:
+    powers = {(power.role, power.verb, power.commitment) for power in checked.powers}
+    for message in checked.messages:
         _check_ages(table, message)
         for operation in message.operations:
-            if _is_permitted(table, message, operation):
+            is_empowered = (message.sender, operation.verb, operation.commitment) in powers
+            if is_empowered or _is_permitted(table, message, operation):
                 _check_target(table, message, operation)
                 _check_informed(table, message, operation)
 
@@ -27,9 +29,28 @@ def _check_ages(table: InstanceTable, message: model.Message) -> None:
     loose = [term for update in (*message.updates, *message.receipt) for term in _ages(update.value)]
     loose += _uncompared_ages(message.guard)
     if loose:
-        text = f"`age({loose[0].commitment})` is not compared with a number"
+        name = loose[0].commitment
+        text = f"`age({name})` is not compared with a number"
         hint = Note("compare it in a guard, as in `age(c) < 3`, with a number that is known before the protocol runs")
-        table.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
+        limit = Note(
+            f"a limit that a message brings is a deadline: give `{name}` one, `expires m.days`, and ask "
+            f"`expired({name})`"
+        )
+        is_compared = loose[0] in _uncompared_ages(message.guard) and name in table.commitments
+        span = _age_span(table, message, name)
+        table.problems.report(rules.NOT_CONSTANT, span, text, hint, *((limit,) if is_compared else ()))
+
+
+def _age_span(table: InstanceTable, message: model.Message, subject: str) -> Span:
+    """Return the place of an age in the clauses of a message; its name if there are several."""
+    body = table.messages[message.name].body
+    family = subject.partition("[")[0].rpartition(".")[2]
+    ages = {
+        node.span
+        for node in resolved.nodes((body.guards, body.updates, body.receipt))
+        if isinstance(node, resolved.AgeOf) and node.commitment.symbol.name == family
+    }
+    return ages.pop() if len(ages) == 1 else message.span
 
 
 def _ages(term: t.Term) -> list[t.Age]:
@@ -47,19 +68,77 @@ def _uncompared_ages(guard: t.Term) -> list[t.Age]:
 
 
 def _is_permitted(table: InstanceTable, message: model.Message, operation: model.Operation) -> bool:
-    parties = table.parties[operation.commitment]
-    kind = CLAIM if operation.commitment in table.claims else COMMITMENT
-    permitted = [
-        (title, (parties.first, parties.second)[PARTIES[kind].index(title)])
-        for title in permitted_parties(operation.verb, kind)
-    ]
-    if message.sender in [role for _, role in permitted]:
+    permitted = _permitted(table, operation.verb, operation.commitment)
+    if message.sender in permitted.values():
         return True
-    by = " or ".join(f"its {title} `{role}`" for title, role in permitted)
+    kind = CLAIM if operation.commitment in table.claims else COMMITMENT
+    by = " or ".join(f"its {title} `{role}`" for title, role in permitted.items())
     text = f"Only {by} can `{operation.verb} {operation.commitment}`, but `{message.sender}` sends `{message.name}`"
-    note = Note(f"the {kind}", _declared(table, operation.commitment))
-    table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
+    notes = _ways_on(table, message, operation.commitment, kind, next(iter(permitted.values())))
+    declared = Note(f"the {kind}", _declared(table, operation.commitment))
+    fixes: list[Fix] = []
+    if kind == COMMITMENT and operation.verb in GRANTABLE and message.sender not in table.parties[operation.commitment]:
+        node = table.messages[message.name].body.symbol.node
+        power = f"empower {node.sender.span.text} to {operation.span.text.partition(' to ')[0].strip()}"
+        power = power.removesuffix("retaining").strip()
+        notes = [*notes, Note(f"or give it the power: `{power}`")]
+        start = Span(node.span.source, node.span.start, node.span.start)
+        fixes.append(Fix(f"Declare `{power}`", (Edit(start, f"{power}\n{_indentation(node.span)}"),)))
+    table.problems.report(rules.FOREIGN_OPERATION, operation.span, text, *notes, declared, fixes=fixes)
     return False
+
+
+def _permitted(table: InstanceTable, verb: str, name: str) -> dict[str, str]:
+    """Return the role that may perform an operation without further powers, by its title."""
+    parties = table.parties[name]
+    kind = CLAIM if name in table.claims else COMMITMENT
+    return {
+        title: (parties.first, parties.second)[PARTIES[kind].index(title)] for title in permitted_parties(verb, kind)
+    }
+
+
+def _indentation(span: Span) -> str:
+    """Return the blanks before the first line of a declaration."""
+    line = span.source.text[: span.start].rpartition("\n")[2]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def report_idle_powers(table: InstanceTable, checked: model.CheckedModel) -> None:
+    """Warn of powers that a role has without them, and of powers that no message uses.
+
+    The warning needs to hold for every instance of the declaration.
+    """
+    performed = {
+        (message.sender, operation.verb, operation.commitment)
+        for message in checked.messages
+        for operation in message.operations
+    }
+    own, used, spans = set[Span](), set[Span](), dict[Span, model.Power]()
+    for power in checked.powers:
+        spans.setdefault(power.span, power)
+        if power.role not in _permitted(table, power.verb, power.commitment).values():
+            own.add(power.span)
+        if (power.role, power.verb, power.commitment) in performed:
+            used.add(power.span)
+    for span, power in spans.items():
+        what = f"{power.verb} {power.commitment}"
+        if span not in own:
+            title = next(t for t, role in _permitted(table, power.verb, power.commitment).items() if role == power.role)
+            text = f"`{power.role}` may `{what}` without a power: it is the {title}"
+            table.report(rules.IDLE_POWER, span, text)
+        elif span not in used:
+            table.report(rules.IDLE_POWER, span, f"No message of `{power.role}` means `{what}`")
+
+
+def _ways_on(table: InstanceTable, message: model.Message, name: str, kind: str, permitted: str) -> Iterable[Note]:
+    """Yield which role could perform a foreign operation, and which operations the sender could perform instead."""
+    parties = table.parties[name]
+    yield Note(f"let a message of `{permitted}` mean this")
+    if message.sender in parties:
+        title = PARTIES[kind][message.sender == parties.second]
+        verbs = dict.fromkeys(row.verb for row in OPERATIONS if row.of == kind and row.by != "rule")
+        own = [verb for verb in verbs if title in permitted_parties(verb, kind)]
+        yield Note(f"as its {title}, `{message.sender}` can {', '.join(f'`{verb}`' for verb in own)} `{name}`")
 
 
 def _declared(table: InstanceTable, name: str) -> Span:
@@ -112,10 +191,11 @@ def _wrong_successor(table: InstanceTable, operation: model.Operation, target: s
 
 def _check_informed(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
     parties = table.parties[operation.commitment]
-    other = parties.second if message.sender == parties.first else parties.first
-    if message.receiver != other:
-        text = f"`{other}` is not told that `{message.name}` changes `{operation.commitment}`"
-        table.report(rules.UNTOLD_COUNTERPARTY, operation.span, text)
+    untold = [role for role in (parties.first, parties.second) if role not in (message.sender, message.receiver)]
+    for role in untold:
+        text = f"`{role}` is not told that `{message.name}` changes `{operation.commitment}`"
+        hint = Note(f"let a message from `{message.sender}` to `{role}` mean this")
+        table.problems.report(rules.UNTOLD_COUNTERPARTY, operation.span, text, hint)
 
 
 def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None:
@@ -140,15 +220,35 @@ def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None
         if commitment.span in fine:
             continue
         if commitment.span not in once_created:
-            table.report(rules.NEVER_CREATED, commitment.span, f"No message creates `{commitment.name}`")
+            later = {atom.message for atom in t.atoms(commitment.consequent) if isinstance(atom, t.Happened)}
+            hint = _creating(table, commitment.name, commitment.debtor, commitment.creditor, later)
+            table.problems.report(rules.NEVER_CREATED, commitment.span, f"No message creates `{commitment.name}`", hint)
         elif commitment.name in created:
             text = f"`{commitment.creditor}` sends and receives no message about `{commitment.name}`"
-            table.report(rules.UNTOLD_CREDITOR, commitment.span, text)
+            hint = Note(f"let a message from `{commitment.debtor}` to `{commitment.creditor}` create it")
+            table.problems.report(rules.UNTOLD_CREDITOR, commitment.span, text, hint)
     _report_refused(table, checked)
     made = {claim.span for claim in checked.claims if claim.name in created}
     for claim in checked.claims:
         if claim.span not in made:
-            table.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
+            hint = _creating(table, claim.name, claim.maker, claim.addressee)
+            table.problems.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`", hint)
+
+
+def _creating(table: InstanceTable, name: str, debtor: str, creditor: str, later: Iterable[str] = ()) -> Note:
+    """Return the advice to create a commitment or claim by a message of its first party to its second one.
+
+    The messages that keep the promise come ``later``.
+    """
+    messages = [
+        message
+        for message in table.messages
+        if table.parties[message] == Parties(debtor, creditor) and message not in later
+    ]
+    example = f", for example by `{messages[0]}`" if messages else ""
+    return Note(
+        f"`{debtor}` makes it by a message to `{creditor}`{example}: add `means create {name.partition('[')[0]}`"
+    )
 
 
 def _report_refused(table: InstanceTable, checked: model.CheckedModel) -> None:

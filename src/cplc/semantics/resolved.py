@@ -525,6 +525,22 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """The operation that a third party may perform."""
+
+    verb: str
+    commitment: Instance
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Empower:
+    roles: tuple[RoleTree | AllOf, ...]
+    powers: tuple[Power, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     binder: Binder
     body: tuple[Body, ...]
@@ -631,7 +647,7 @@ class Analyze:
 
 
 Body = (
-    Message | Choice | Fact | Commitment | Claim | Channel | Loop | Part | Property | Check | Fairness
+    Message | Choice | Fact | Commitment | Claim | Channel | Empower | Loop | Part | Property | Check | Fairness
     | Agent | Analyze
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Final, get_args
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note, did_you_mean, suggestion
 from cplc.language.durations import duration_text, nanoseconds
-from cplc.language.lifecycle import CLAIM_VERBS, JOINED, VERBS
+from cplc.language.lifecycle import CLAIM_VERBS, GRANTABLE, JOINED, STANDING_OF, VERBS
 from cplc.language.words import CHECKS, NO_USUAL_CHECKS, SILENT, USUAL_CHECKS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -71,6 +71,8 @@ class TemplateBuilder:
                     self._clock(declaration, scope)
                 case ast.Channel():
                     yield from self._channel(declaration, scope)
+                case ast.Empower():
+                    yield self._empower(declaration, scope)
                 case ast.Property():
                     with self._problems.local():
                         properties = tuple(self._property(declaration, scope))
@@ -191,11 +193,25 @@ class TemplateBuilder:
             return False
         names = self._expression_checker.names
         if not names.is_role(target, scope):
-            return False
+            return self._hands_over_to_nobody(operation, target, symbol, scope)
         done = "delegated" if operation.verb.text == "delegate" else "assigned"
         message = f"`{symbol.name}` is {done} to a commitment, and `{target.span.text}` is a role"
         notes, fixes = successor_hint(symbol, operation, target, scope.signature)
         self._problems.report(rules.WRONG_KIND, target.span, message, *notes, fixes=fixes)
+        return True
+
+    def _hands_over_to_nobody(
+        self, operation: ast.Operation, target: ast.Ref, symbol: resolved.CommitmentSymbol, scope: Scope
+    ) -> bool:
+        """Report a commitment that is handed over to something undeclared which resembles no name."""
+        name = target.span.text
+        if scope.signature is None or not name.isidentifier() or scope.declares(name):
+            return False
+        if did_you_mean(name, scope.names()):
+            return False
+        notes, _ = successor_hint(symbol, operation, target, scope.signature)
+        message = f"Nothing here is called `{name}`"
+        self._problems.report(rules.UNKNOWN_NAME, target.span, message, *notes, arguments=(("undeclared", name),))
         return True
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
@@ -220,6 +236,30 @@ class TemplateBuilder:
         notes = did_you_mean(text, verbs) or (Note("operations are " + ", ".join(verbs)),)
         self._problems.report(rules.UNKNOWN_OPERATION, span, message, *notes)
         return None
+
+    def _empower(self, node: ast.Empower, scope: Scope) -> resolved.Empower:
+        names = self._expression_checker.names
+        roles = [names.roles(role, scope) for role in node.roles]
+        powers: list[resolved.Power] = []
+        for power in node.powers:
+            commitment = names.commitment(power.subject, scope)
+            if self._is_grantable(power) and commitment is not None:
+                powers.append(resolved.Power(power.verb.text, commitment, power.span))
+        return resolved.Empower(tuple(role for role in roles if role is not None), tuple(powers), node.span)
+
+    def _is_grantable(self, power: ast.Power) -> bool:
+        """Report a verb that is no operation on commitments. Moves of a dialogue bind the role that makes them."""
+        text = power.verb.text
+        if text in GRANTABLE:
+            return True
+        if text in STANDING_OF:
+            message = f"`{text}` is a move of a dialogue, which nobody can make for somebody else"
+        else:
+            message = f"`{text}` is no operation on commitments"
+        notes = did_you_mean(text, GRANTABLE) if text not in STANDING_OF else ()
+        notes = notes or (Note("powers are " + ", ".join(GRANTABLE)),)
+        self._problems.report(rules.UNKNOWN_OPERATION, power.verb.span, message, *notes)
+        return False
 
     def _has_fit_target(self, operation: ast.Operation, verb: str) -> bool:
         joined = JOINED.get(verb)
@@ -495,7 +535,7 @@ class AgentChecker:
         for item in items:
             match item:
                 case ast.Goal(condition):
-                    goal = self._expression_checker.condition(condition, scope, Purpose.STATE)
+                    goal = self._expression_checker.goal(condition, scope)
                     yield resolved.Goal(goal, condition.span)
                 case ast.Values(worths):
                     for worth in worths:

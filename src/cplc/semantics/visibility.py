@@ -58,13 +58,15 @@ class VisibilityCheck:
         informing = self._informing_message(seers)
         if informing is not None:
             who = self._table.parties[informing].first
-            notes.append(Note(f"`{who}` can send the value: wait for `{informing}`, or for a message sent after it"))
+            what = "send the value" if isinstance(atom, t.Field | t.Var) else "tell it"
+            notes.append(Note(f"`{who}` can {what}: wait for `{informing}`, or for a message sent after it"))
             family = informing.partition("[")[0]
             fix = Fix(f"Wait for `{family}`", (Edit(span, family),))
             self._table.problems.report(rules.UNSEEN, span, message, *notes, fixes=(fix,))
         elif seers:
             sender, receiver = seers[0], self._roles[0]
-            notes.append(Note(f"declare a message that sends the value: `{sender} -> {receiver} : …`"))
+            what = "sends the value" if isinstance(atom, t.Field | t.Var) else "tells it"
+            notes.append(Note(f"declare a message that {what}: `{sender} -> {receiver} : …`"))
             arguments = ("sender", sender), ("receiver", receiver)
             self._table.problems.report(rules.UNSEEN, span, message, *notes, arguments=arguments)
         else:

@@ -10,7 +10,15 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
-from cplc.language.lifecycle import CLAIM_PREDICATES, CLAIM_VERBS, COMMITMENT_PREDICATES, JOINED, STANDINGS, VERBS
+from cplc.language.lifecycle import (
+    CLAIM_PREDICATES,
+    CLAIM_VERBS,
+    COMMITMENT_PREDICATES,
+    GRANTABLE,
+    JOINED,
+    STANDINGS,
+    VERBS,
+)
 from cplc.language.words import (
     BETWEEN_ROLES,
     CHECKS,
@@ -18,6 +26,7 @@ from cplc.language.words import (
     DECLARATIONS,
     EVENTS,
     FORMS,
+    FREE_AS_NAMES,
     NO_USUAL_CHECKS,
     OF_COMMITMENTS,
     OWN_STEPS,
@@ -357,16 +366,27 @@ class _Place:
         top = ("protocol", "import", "define")
         if not self.at.block and self.compiled.file.version is None and self._is_first():
             yield lsp.CompletionItem(f"cpl {VERSION}", kind=_Kinds.Keyword, detail=meaning("cpl"))
-        words = top if not self.at.block else sorted((DECLARATIONS | {"channel", "clock"}) - {"protocol", "import"})
+        words = top if not self.at.block else sorted((DECLARATIONS | FREE_AS_NAMES) - {"protocol", "import"})
         yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
 
     def _is_first(self) -> bool:
         """Return whether no declaration precedes this place."""
         return all(token.start >= self.at.start for token in self.compiled.tokens.code)
 
+    def _in_powers(self) -> Iterator[lsp.CompletionItem]:
+        """Yield the words that may continue `empower R to verb c`."""
+        last = self.at.last
+        if any(token.text == "to" for token in self.at.since):
+            if last in ("to", ","):
+                return _words(GRANTABLE, _Kinds.Method)
+            return iter(self.of("commitment", "part")) if last in GRANTABLE else self._beginning()
+        return self.roles() if last in ("empower", ",") else _words(("to",))
+
     def _in_statement(self) -> Iterator[lsp.CompletionItem]:
         at = self.at
         last = at.last
+        if at.since and at.since[0].text == "empower" and "->" not in (token.text for token in at.since):
+            return self._in_powers()
         if last == "expect":
             return _words(("holds", "fails"))
         match at.keyword:

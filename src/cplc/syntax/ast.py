@@ -195,6 +195,22 @@ class Channel(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class Power(Spanned):
+    """``release refund`` after ``empower … to``; the verb is not yet checked."""
+
+    verb: Name
+    subject: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Empower(Spanned):
+    """``empower Arbiter to release refund, expire goods``."""
+
+    roles: tuple[Ref, ...]
+    powers: tuple[Power, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class For(Spanned):
     """``for c in Cus { ... }``."""
 
@@ -376,8 +392,8 @@ class Analyze(Spanned):
 
 Obligation = Commitment | Claim
 Declaration = (
-    Role | Message | Choice | Fact | Obligation | Channel | Clock | For | Use | Define | Property | Check | Fairness
-    | Agent | Analyze
+    Role | Message | Choice | Fact | Obligation | Channel | Empower | Clock | For | Use | Define | Property | Check
+    | Fairness | Agent | Analyze
 )  # fmt: skip
 
 

@@ -215,6 +215,9 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), f"claim {name.text} = claim({parties}, {_argument(content)})"]
         case ast.Channel():
             return [_channel(tree)]
+        case ast.Empower(roles, powers):
+            what = ", ".join(f"{power.verb.text} {reference(power.subject)}" for power in powers)
+            return [f"empower {_references(roles)} to {what}"]
         case ast.Clock(length):
             return [f"clock tick = {formula(length)}"]
         case ast.Use(protocol, arguments, alias, conditions, doc=doc):

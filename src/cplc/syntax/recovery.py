@@ -80,8 +80,10 @@ class _Layout:
         return any(block.piece is not None and block.piece.keyword == "agent" for block in self.blocks)
 
     def siblings(self) -> list[Piece]:
-        piece = self.blocks[-1].piece if self.blocks else None
-        return self.top if piece is None or piece.body is None else piece.body
+        for block in reversed(self.blocks):
+            if block.piece is not None and block.piece.body is not None:
+                return block.piece.body
+        return self.top
 
     def report(self, start: int, end: int, message: str, *notes: Note) -> None:
         self.problems.append(SYNTAX.at(Span(self.source, start, end), message, *notes))
@@ -101,6 +103,16 @@ class _Layout:
         if self.current:
             self.current.end = offset
         self.current = None
+
+    def open_foreign_block(self) -> None:
+        """Report a block where there is none, and read on inside it: its end closes nothing else."""
+        brace = self.brackets.pop()
+        note = Note("only `protocol`, `role`, `for` and `agent` have a block; a condition is a clause of its message")
+        self.report(brace.offset, brace.offset + 1, "No block can begin here", note)
+        if self.current:
+            self.current.excused = True
+        self.finish(brace.offset)
+        self.blocks.append(_Open("{", brace.offset))
 
     def close_block(self, offset: int, end: int) -> None:
         self.finish(offset)
@@ -144,6 +156,8 @@ def _tokens(text: str) -> Iterator[Token]:
 def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
     keyword = _beginning(layout, before, token, after)
     if keyword:
+        if layout.brackets and before.text == "{" and keyword in ("message", "commitment", "property", "role"):
+            layout.open_foreign_block()
         if keyword == "protocol" and layout.blocks:
             layout.finish(token.start)
             layout.abandon_blocks(token.start)
@@ -174,7 +188,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "" if named and not begins_line else token.text
     if token.text in AGENT_ITEMS and layout.in_agent and not layout.brackets and before.text not in _EXPECTS_NAME:
         return token.text
-    if before.text != "." and token.text not in CLAUSES and _ARROW.match(layout.text, token.start):
+    passed_on = before.text == "->" and not begins_line
+    if before.text != "." and not passed_on and token.text not in CLAUSES and _ARROW.match(layout.text, token.start):
         if before.text == "channel" and layout.current and layout.current.keyword == "channel":
             return ""
         is_channel = token.text == "channel" and after.text != "->"
@@ -189,8 +204,13 @@ def _is_wordlike(text: str) -> bool:
 
 
 def _is_two_words(text: str, after: str) -> bool:
-    """Return whether the words begin `cpl 2` or `clock tick`, which are no names."""
-    return (text == "cpl" and after[:1].isdigit()) or (text == "clock" and after == "tick")
+    """Return whether the words begin `cpl 2`, `clock tick` or `empower R`, which are no names."""
+    is_role = _is_wordlike(after) and after not in RESERVED | OPERATOR_WORDS - frozenset("ACE")
+    return (
+        (text == "cpl" and after[:1].isdigit())
+        or (text == "clock" and after == "tick")
+        or (text == "empower" and is_role)
+    )
 
 
 def _meant(layout: _Layout, before: Token, token: Token, after: Token, *, begins_line: bool) -> str:
@@ -320,8 +340,8 @@ class Recovery:
             if repaired is not None:
                 start, _, word = repaired
                 excerpt, corrected, corrections = excerpt.replaced(*repaired), start + len(word), corrections + 1
-            elif result.between_declarations and 0 < result.offset < len(excerpt.text):
-                # What was complete before stays; what follows is given up.
+            elif result.between_declarations and 0 < result.offset < len(excerpt.text) and piece.keyword != "choice":
+                # What was complete before stays; what follows is given up. Half a choice is none.
                 excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
             else:
                 return ()

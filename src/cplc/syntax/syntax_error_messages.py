@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from cplc.diagnostics.core import Diagnostic, Note, other_name, suggestion
 from cplc.diagnostics.rules import SYNTAX
+from cplc.language.lifecycle import VERBS
 from cplc.language.words import AGENT_ITEMS, CONTINUATIONS, FORMS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Span
@@ -17,7 +18,9 @@ from cplc.syntax.token_text import advice, closest_word, last_token, text_or, to
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
 _NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
-_SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "clock", "protocol", "for", "agent"} - AGENT_ITEMS
+_SIMPLE: Final = (
+    frozenset(FORMS) - {"cpl", "message", "channel", "clock", "empower", "protocol", "for", "agent"} - AGENT_ITEMS
+)
 """Words that begin a declaration without a block."""
 
 _NEXT: Final = {
@@ -38,6 +41,36 @@ _JOINED: Final = {
     ),
 }
 """Advice where a comma stands between conditions, for the word before them, and what to write."""
+
+_VERB_FORMS: Final = {form: verb for verb in VERBS for form in (verb, f"{verb}s", f"{verb.removesuffix('e')}es")}
+"""Operations, also in the third person, each with its verb."""
+_CLAUSE_ADVICE: Final = {
+    **dict.fromkeys(
+        ("when", "where", "provided", "requires"),
+        ("write `if` before a condition, `after` before messages that have to come first", "if", "after"),
+    ),
+    **dict.fromkeys(
+        ("within", "expires", "deadline"),
+        ("a deadline belongs to a commitment: `commitment c = C(debtor, creditor, antecedent, consequent) within 3`",),
+    ),
+    "before": ("a message that may not have come stands after `unless`", "unless"),
+}
+"""Advice for words that stand like clauses of a message, and texts to write instead."""
+_UNITS: Final = {
+    unit: sign
+    for sign, units in {
+        "ms": "millisecond milliseconds msec", "s": "second seconds sec secs", "min": "minute minutes mins m",
+        "h": "hour hours hr hrs", "d": "day days", "w": "week weeks wk wks",
+    }.items()
+    for unit in units.split()
+}  # fmt: skip
+"""Names of units of time, each with the sign that this language has for it."""
+_NO_UNITS: Final = frozenset({"month", "months", "year", "years"})
+_QUANTITY: Final = re.compile(r"(\d+)\s*([A-Za-z]+)")
+_NUMBER_BEFORE: Final = re.compile(r"\d\s*\Z")
+
+_DURATION: Final = r"\d+\s*(ms|"
+"""The beginning of the grammar's expression for durations."""
 
 _UNSAID: Final = frozenset({"", "Comment"})
 """Expectations of Arpeggio that are no terminals: negative lookahead, which has no text, and comments."""
@@ -75,6 +108,8 @@ class Rejection:
 
     def diagnostic(self, scan: Scan, keyword: str, at: int) -> Diagnostic:
         """Return the diagnostic for a declaration with this keyword; ``at`` is the place in the source."""
+        if keyword == "clock" and (duration := self._duration(scan, at)) is not None:
+            return duration
         token = self.token
         start = at
         if not token:
@@ -88,7 +123,8 @@ class Rejection:
         if line_end is not None:
             message = f"Expected {expected}, found the end of the line"
             return SYNTAX.at(Span(scan.source, line_end, line_end), message, *self._notes(keyword, ""))
-        message = f"Expected {expected}, found {text_or(token, 'the end of the file')}"
+        shown = scan.source.text[start:end] if token.startswith('"') else token
+        message = f"Expected {expected}, found {text_or(shown, 'the end of the file')}"
         return SYNTAX.at(Span(scan.source, start, max(start, end)), message, *self._notes(keyword, token))
 
     def _line_end(self, text: str, start: int) -> int | None:
@@ -105,6 +141,8 @@ class Rejection:
             return _NEXT.get(keyword, "the next declaration")
         if "operand" in self.expected:
             return "an operand"
+        if any(literal.startswith(_DURATION) for literal in self.expected):
+            return "a duration, as `12 h`"
         if "infix" in self.expected and not self._signs():
             return "an operator"
         words = [f"`{sign}`" for sign in self._signs()]
@@ -125,9 +163,59 @@ class Rejection:
             notes += (Note(f"`{token}` is a reserved word: choose another name"),)
         elif token and (meant := self.meant(keyword)):
             notes += (other_name(meant),)
+        notes += tuple(self._word_advice(keyword, token))
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)
         return notes
+
+    def _word_advice(self, keyword: str, token: str) -> Iterator[Note]:
+        """Yield the advice for a token that is natural at its place, and stands elsewhere or is written otherwise."""
+        if not self.between_declarations:
+            if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
+                yield Note("a type is a range as `0..9`, `bool`, or a set of names as `{low, high}`")
+            elif keyword == "message" and token == "->":
+                yield Note("a message has one sender: what is passed on is another message, `after` this one")
+            elif keyword == "message" and self.expected == {":"} and token in (")", ","):
+                yield Note("a parameter has a type, as in `price: 0..9` or `urgent: bool`")
+            elif token == "=" and ":=" in self.expected:
+                yield suggestion("an assignment is written `:=`", ":=", certainty="certain")
+            elif keyword == "message" and token == "=" and {")", ","} <= self.expected:
+                yield Note("a parameter has no default: the sender chooses the value, and a guard may restrict it")
+        elif token.startswith('"'):
+            yield Note("a comment directly above describes it: `// …`; only protocols and properties have a title")
+        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in _UNITS:
+            yield suggestion(f"write `{_UNITS[token]}`", _UNITS[token], certainty="certain")
+        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in _NO_UNITS:
+            yield Note("months and years differ in length: give days or weeks, as in `30 d`")
+        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in ("tick", "ticks"):
+            yield Note("a number alone counts ticks")
+        elif keyword == "message" and token in _VERB_FORMS:
+            yield suggestion(f"write `means {_VERB_FORMS[token]}`", f"means {_VERB_FORMS[token]}", certainty="certain")
+        elif keyword == "message" and token in _CLAUSE_ADVICE:
+            yield suggestion(*_CLAUSE_ADVICE[token])
+        elif keyword == "property" and token == "assuming":
+            yield Note("assumptions stand before the colon: `property name assuming R: formula`")
+        elif keyword == "commitment" and token == "means":
+            yield Note("a message of the debtor creates it: `Debtor -> Creditor : m  means create c`")
+        elif token == "var":
+            yield Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`")
+        elif keyword == "choice" and token in (",", "or"):
+            yield suggestion("separate alternatives by `|`", " |")
+
+    def _duration(self, scan: Scan, at: int) -> Diagnostic | None:
+        """Return the diagnostic for a wrong duration that begins here; None if no number does."""
+        if (quantity := _QUANTITY.match(scan.text, at)) is None:
+            number = re.compile(r"\d+").match(scan.text, at)
+            if number is None:
+                return None
+            note = Note("add a unit: `ms`, `s`, `min`, `h`, `d` or `w`")
+            return SYNTAX.at(Span(scan.source, at, number.end()), f"`{number.group()}` has no unit of time", note)
+        unit = quantity.group(2)
+        span = Span(scan.source, quantity.start(2), quantity.end(2))
+        note = Note("the units are `ms`, `s`, `min`, `h`, `d` and `w`")
+        if unit in _UNITS:
+            note = suggestion(f"write `{_UNITS[unit]}`", _UNITS[unit], certainty="certain")
+        return SYNTAX.at(span, f"`{unit}` is no unit of time", note)
 
     def meant(self, keyword: str) -> str | None:
         """Return the word that the token misspells; None for a word of the language at a wrong place."""

@@ -105,6 +105,12 @@ class Conversion:
                 return ast.Clock(self._duration(node.length), span=span)
             case "Channel":
                 return self._channel(node, span)
+            case "Empower":
+                powers = tuple(
+                    ast.Power(self.name(one.verb), self.reference(one.subject), span=self.span(one))
+                    for one in node.powers
+                )
+                return ast.Empower(self.references(node.roles), powers, span=span)
             case "For":
                 return self._loop(node, span)
             case "Use":

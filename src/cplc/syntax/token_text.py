@@ -29,6 +29,7 @@ _WRITTEN_AS: Final[dict[str, str]] = {
 _LETTERS: Final[dict[str, str]] = {
     "“": 'write `"`', "”": 'write `"`', "„": 'write `"`', "'": 'write `"`',
     ";": "leave it out: nothing needs a terminator", "#": "comments begin with `//`",
+    "/": "alternatives are separated by `|`; numbers have the remainder `%`, and no quotient",
     "\u00a0": "write an ordinary blank",
     "\ufeff": "a byte order mark may stand at the beginning of the file only: remove it here",
 }  # fmt: skip

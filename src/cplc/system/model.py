@@ -114,6 +114,11 @@ class Commitment:
     """It is in force, and its content holds if nothing more happens; false for a condition."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The debtor and the creditor."""
+        return self.debtor, self.creditor
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -133,6 +138,11 @@ class Claim:
     on_course: Expr = FALSE
     """It is open, and its content holds if nothing more happens."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The maker and the addressee."""
+        return self.maker, self.addressee
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +168,15 @@ class Operation:
         """The operation in source syntax."""
         joined = f" {self.joined} {self.target}" if self.target is not None else ""
         return f"{self.verb} {self.commitment}{joined}"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """An operation on a commitment that a third party may perform."""
+
+    role: str
+    verb: str
+    commitment: str
 
 
 StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
@@ -269,6 +288,19 @@ class System:
     """Fairness conditions that are no state conditions; in synchronous systems alone."""
     bounded: tuple[BoundedMessage, ...] = ()
     """The messages whose bounds stop the clock; they are part of the guards already."""
+    powers: tuple[Power, ...] = ()
+    """Powers of third parties; for reports and drawings alone, since every operation of a step is permitted."""
+
+    def empowered(self, step: Step, commitment: str) -> str | None:
+        """Return the third party by whose power the step changes the commitment; None if a party does."""
+        one = self.commitment.get(commitment) if self.powers else None
+        if one is None or step.kind not in ("receive", "exchange"):
+            return None
+        sender = self.message[step.event].sender
+        if sender in (one.debtor, one.creditor):
+            return None
+        verbs = {operation.verb for operation in step.operations if operation.commitment == commitment}
+        return sender if any(Power(sender, verb, commitment) in self.powers for verb in verbs) else None
 
     @property
     def bits(self) -> int:

@@ -27,6 +27,8 @@ Kind = Literal["begun", "told", "wrong", "stopped", "ended"]
 _STACK_BYTES = 256 * 2**20
 _MAX_RECURSION = 20_000
 """Decision diagrams and formulas are deep."""
+_COLLECTION_THRESHOLDS = (100_000, 10, 10)
+"""Those of the command line: trees and systems live until the end, and scanning them for cycles costs time."""
 
 
 def main() -> None:
@@ -38,6 +40,7 @@ def main() -> None:
         send(replies, ("ended", 0))
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
     module, _, name = sys.argv[1].partition(":")
     getattr(import_module(module), name)()
     gc.freeze()
@@ -102,9 +105,12 @@ def _run_in_copy(task: Task, requests: IO[bytes], replies: IO[bytes]) -> tuple[i
         os.kill(process, signal.SIGKILL)
         os._exit(0)
     with os.fdopen(reading, encoding="utf-8") as stream:
-        modules = stream.read().split("\n")  # ends with the process
+        modules = stream.read().split("\n")
+    # The lifeline stays open until the process has ended: closed earlier, it would end a process that is about to exit
+    # with 0, and a complete task would count as lost.
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     os.close(ours)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), modules
+    return code, modules
 
 
 def _end_with(lifeline: int) -> None:

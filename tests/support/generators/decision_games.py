@@ -32,12 +32,14 @@ class Sending:
     guard: str = ""
     operations: tuple[str, ...] = ()
     parameter: str = ""
+    clauses: str = ""
+    """Further clauses as they are written."""
 
     def text(self) -> str:
         parameter = f"({self.parameter})" if self.parameter else ""
         guard = f" after {self.guard}" if self.guard else ""
         means = f" means {', '.join(self.operations)}" if self.operations else ""
-        return f"  {self.sender} -> {self.receiver} : {self.name}{parameter}{guard}{means}"
+        return f"  {self.sender} -> {self.receiver} : {self.name}{parameter}{guard}{means}{self.clauses}"
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,17 @@ class Draft:
     extra: tuple[str, ...] = field(default=())
     """Further declarations as they are written."""
     played: tuple[str, ...] = (ROLE,)
+    variables: tuple[tuple[str, str], ...] = ()
+    """Roles with the declarations of their variables."""
+    further: tuple[str, ...] = ()
+    """Further lines of the participant as they are written."""
+    assumed: tuple[str, ...] = ()
+    """Roles and messages that keep going in its `analyze` line, as written after `assuming`."""
 
     def text(self) -> str:
         lines = ["cpl 2", f"protocol Game{' sync' if self.sync else ''} {{"]
-        lines += [f"  role {role}" for role in self.roles]
+        variables = {role: f" {{ {declared} }}" for role, declared in self.variables}
+        lines += [f"  role {role}{variables.get(role, '')}" for role in self.roles]
         lines += [f"  commitment {one}" for one in self.commitments]
         lines += [one.text() for one in self.messages]
         lines += [f"  choice {' | '.join(names)}" for names in self.choices]
@@ -85,9 +94,11 @@ class Draft:
             lines.append(f"    value {', '.join(f'{name}: {amount}' for name, amount in self.values)}")
         lines += [belief.text() for belief in self.beliefs]
         lines += [f"    chooses {one}" for one in self.decisions]
+        lines += [f"    {one}" for one in self.further]
         lines.append("  }")
-        if self.thresholds:
-            lines.append(f"  analyze {NAME}: {', '.join(self.thresholds)}")
+        if self.thresholds or self.assumed:
+            assuming = f" assuming {', '.join(self.assumed)}" if self.assumed else ""
+            lines.append(f"  analyze {NAME}{assuming}: {', '.join(self.thresholds or ('conformance >= 0',))}")
         return "\n".join([*lines, "}", ""])
 
     def renamed(self) -> str:
@@ -106,12 +117,12 @@ def one_in(draw: st.DrawFn, number: int) -> bool:
 
 
 @st.composite
-def decision_games(draw: st.DrawFn, *, chance: bool = True, values: bool = True) -> Draft:
-    """Draw a protocol for a participant; without ``chance`` it has no beliefs."""
+def decision_games(draw: st.DrawFn, *, chance: bool = True, values: bool = True, most: int = 4) -> Draft:
+    """Draw a protocol with this number of alternatives at most; without ``chance`` there are no beliefs."""
     roles = (ROLE, *OTHERS[: draw(st.sampled_from((1, 1, 2)))])
     messages: list[Sending] = []
     groups: list[list[Sending]] = []
-    for _ in range(draw(st.integers(2, 4))):
+    for _ in range(draw(st.integers(min(2, most), most))):
         group = _group(draw, roles, messages)
         groups.append(group)
         messages += group

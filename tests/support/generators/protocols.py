@@ -52,6 +52,7 @@ def plans(draw: st.DrawFn) -> Plan:
     _conditions(plan, writer)
     for position, message in enumerate(plan.messages):
         plan.messages[position] = _with_clauses(draw, plan, writer, position, message)
+    _empower(draw, plan)
     assume(not _has_circular_content(plan))
     _create_what_is_never_created(draw, plan)
     _choices(draw, plan)
@@ -226,6 +227,26 @@ def _operations(plan: Plan, message: Message) -> list[str]:
             if message.first == commitment.second != other.second and commitment.first == other.first:
                 operations += [f"assign {name} to {other.name}"] * 3
     return operations
+
+
+def _empower(draw: st.DrawFn, plan: Plan) -> None:
+    """Let a message of a third party perform an operation that it is empowered to."""
+    chosen = [
+        (position, commitment)
+        for position, message in enumerate(plan.messages)
+        for commitment in plan.commitments
+        if message.path[: len(commitment.path)] == commitment.path
+        and message.first not in (commitment.first, commitment.second)
+        and not any(clause.startswith("means") for clause in message.clauses)
+    ]
+    if not chosen or one_in(draw, 2):
+        return
+    position, commitment = draw(st.sampled_from(chosen))
+    verbs = ("create", "fulfill", "violate", "withdraw", "release", "expire", "suspend", "reactivate", "compensate")
+    operation = f"{draw(st.sampled_from(verbs))} {commitment.name}"
+    message = plan.messages[position]
+    plan.messages[position] = replace(message, clauses=(*message.clauses, f"means {operation}"))
+    plan.powers.append((message.path, message.first, operation))
 
 
 def _operations_on_members(plan: Plan, message: Message) -> list[str]:

@@ -206,6 +206,9 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         ),
         st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
         _channels,
+        st.builds(
+            ast.Empower, _some(refs, 1), _some(st.builds(ast.Power, names, refs, span=_here), 1), span=_here
+        ),
         st.builds(ast.Use, refs, _some(_arguments), st.none() | names, _some(_conditions), docs, span=_here),
         _defines,
         st.builds(

@@ -3,7 +3,7 @@
 The explicit engine enumerates all states and is the reference. Where the state graph and some conditions decide a
 formula, states that differ by a permutation of role instances are identified
 (`cplc.reductions.symmetry`); where it is a reachability question, stubborn sets of steps are followed
-instead of all (`cplc.reductions.stubborn_sets`); or both. The states that are met are enough for the value of the
+instead of all (`cplc.reductions.partial_order`); or both. The states that are met are enough for the value of the
 formula in each of them and for a shortest run that shows it.
 """
 
@@ -18,8 +18,8 @@ from functools import cached_property
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals
+from cplc.reductions.partial_order import DependencyRelation, StubbornSets
 from cplc.reductions.problem import Problem
-from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
 from cplc.reductions.symmetry import (
     Canonical,
     InterchangeableInstances,

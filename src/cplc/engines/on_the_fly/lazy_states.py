@@ -11,7 +11,7 @@ from cplc.logic.expressions import Const, Expr, Read, conj, equal, negate, reads
 from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
 from cplc.reductions.ctl_fragment import ReachabilityGoals
-from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
+from cplc.reductions.partial_order import DependencyRelation, StubbornSets
 from cplc.runtime.context import ResourceExhausted, StoredStates, current
 from cplc.statespace.graph_algorithms import SearchTree
 from cplc.statespace.packing import MemoTable

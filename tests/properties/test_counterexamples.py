@@ -14,7 +14,7 @@ from tests.support.generators.systems import atoms, every_kind, roles, systems
 from tests.support.oracles.model_checker import Naive
 
 from cplc.checking import shortest_paths
-from cplc.checking.evidence import explain, explain_initial
+from cplc.checking.counterexamples import explain, explain_initial
 from cplc.checking.replay import replay
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.symbolic.engine import SymbolicEngine

@@ -15,7 +15,7 @@ from tests.support.generators.reducible_systems import beside
 from tests.support.generators.systems import atoms, conditions_over, formulas, systems
 from tests.support.random_examples import examples
 
-from cplc.checking.evidence import explain_initial
+from cplc.checking.counterexamples import explain_initial
 from cplc.checking.replay import replay
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -30,9 +30,9 @@ from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, conj, negate
 from cplc.logic.formulas import Formula
-from cplc.reductions import stubborn_sets
+from cplc.reductions import partial_order
 from cplc.reductions.ctl_fragment import Goal, ReachabilityGoals, reachability_goals
-from cplc.reductions.stubborn_sets import DependencyRelation, StubbornSets
+from cplc.reductions.partial_order import DependencyRelation, StubbornSets
 from cplc.runtime.context import ResourceExhausted
 from cplc.source import Source
 from cplc.statespace.interleaved import InterleavedRelation
@@ -243,7 +243,7 @@ def test_wrong_dependency_is_detected(name: str, monkeypatch: pytest.MonkeyPatch
 @given(asked())
 def test_exhausted_budget_counts_as_dependent(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stubborn_sets, "_MAX_COMBINATIONS", 0)
+        patched.setattr(partial_order, "_MAX_COMBINATIONS", 0)
         assert is_kept(*example)
 
 
