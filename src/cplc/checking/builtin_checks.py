@@ -306,10 +306,6 @@ def _plain_text(system: System, condition: e.Expr) -> str:
     return condition_text(system, condition, names)
 
 
-def _open(commitment: Commitment) -> Formula:
-    return f.Atom(_is(commitment, *OPEN), f"open({commitment.name})")
-
-
 def _nothing_open(system: System) -> Formula:
     return f.And(tuple(f.Not(is_unsettled(commitment)) for commitment in system.commitments))
 
@@ -487,7 +483,7 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
             parts.append((are_consistent(system, one, other), meaning))
             continue
         together = f.And(tuple(f.Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
-        apart = _always(f.Not(f.And((_open(one), _open(other)))))
+        apart = _always(f.Not(f.And((is_open(one), is_open(other)))))
         both = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
         meaning = f"{both}; create one only while the other is not open"
         parts.append((f.Or((_some_time(together), apart)), meaning))
