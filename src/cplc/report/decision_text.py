@@ -110,7 +110,12 @@ def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     situations_left = len(strategy.situations)
     for rule in rules_of(system, strategy.situations):
         situations_left -= rule.times
-        sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
+        own = {step.partition(" ")[2].partition("(")[0] for step in rule.steps}
+        sees = ", ".join(
+            _seen(system, name, value)
+            for name, value in rule.observation
+            if value or system.variable[name].about not in own  # nothing is sent after itself
+        )
         steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
         yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
     if situations_left:
