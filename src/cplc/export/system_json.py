@@ -66,7 +66,7 @@ def system_data(system: System) -> dict[str, object]:
             {
                 "name": message.name,
                 "sender": message.sender,
-                "receiver": message.receiver,
+                "receivers": message.receivers,
                 "parameters": message.parameters,
                 "sent": expr_data(message.sent),
                 "received": expr_data(message.received),

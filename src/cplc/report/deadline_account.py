@@ -165,7 +165,7 @@ def _reason(
         for other in system.messages:
             excluded = visited | {message.name}
             is_own = other.sender == message.sender and not holds(other.sent, state)
-            is_awaited = other.receiver == message.sender and not holds(other.received, state)
+            is_awaited = message.sender in other.receivers and not holds(other.received, state)
             is_needed = needed & reads(other.sent if is_own else other.received)
             if other.name not in excluded and is_needed and (is_own or is_awaited):
                 reason = _reason(system, state, other, excluded)

@@ -55,7 +55,7 @@ def _last_message(system: System, run: Run, one: Commitment, sender: str) -> Mes
         step = None if move.step is None else system.steps[move.step]
         if step is not None and step.kind in ("receive", "exchange") and before[one.variable] != "null":
             messages.append(system.message[step.event])
-    between = [message for message in messages if (message.sender, message.receiver) == (sender, receiver)]
+    between = [one for one in messages if one.sender == sender and receiver in one.receivers]
     same = [message for message in between if message.name.partition("[")[2] == index]
     return next(reversed(same or between), None)
 
@@ -79,7 +79,7 @@ def _dead_messages(result: Result) -> Iterator[str]:
             for other in system.messages
             if other.name in dead
             and other.name != name
-            and other.receiver == sender
+            and sender in other.receivers
             and reads(other.received) & variables
         ]
     causes = [name for name in dead if not waits[name]]

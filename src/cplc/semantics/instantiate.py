@@ -221,13 +221,9 @@ class Instantiator:
                         inner = self._loop_scope(binder, value, protocol_instance, scope)
                         self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
                 case resolved.Message(symbol):
-                    parties = self._ends(body.sender, body.receiver, protocol_instance, values)
+                    parties = self._message_ends(body, protocol_instance, values, indices)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
-                    if parties is None:
-                        self.table.broken.add(symbol)
-                    elif self._is_between_two(
-                        parties, (body.sender, body.receiver), symbol, name, protocol_instance, values
-                    ):
+                    if parties is not None:
                         self.table.parties[name] = parties
                         self.table.messages[name] = PendingInstance(name, body, protocol_instance, values, scope)
                 case resolved.Commitment(symbol):
@@ -274,6 +270,45 @@ class Instantiator:
         resolver = Resolver(self.table, protocol_instance, values)
         one, other = resolver.role(first), resolver.role(second)
         return Parties(one.name, other.name) if one and other else None
+
+    def _message_ends(
+        self, body: resolved.Message, protocol_instance: ProtocolInstance, values: Values, indices: tuple[int, ...]
+    ) -> Parties | None:
+        """Return the sender and the receivers of a message; None if it is left out, or after a reported error.
+
+        A family stands for all its members but the sender.
+        """
+        symbol = body.symbol
+        name = protocol_instance.name_of(symbol.name, indices=indices)
+        resolver = Resolver(self.table, protocol_instance, values)
+        sender = resolver.role(body.sender)
+        if sender is None:
+            self.table.broken.add(symbol)
+            return None
+        receivers: dict[str, resolved.RoleTree | resolved.AllOf] = {}
+        for written in body.receivers:
+            agents = resolver.agents(written)
+            if not agents and not isinstance(written, resolved.AllOf):
+                self.table.broken.add(symbol)
+                return None
+            for agent in agents:
+                if agent.name == sender.name:
+                    if isinstance(written, resolved.AllOf):
+                        continue
+                    parties, ends = Parties(sender.name, sender.name), (body.sender, written)
+                    self._is_between_two(parties, ends, symbol, name, protocol_instance, values)
+                elif (first := receivers.setdefault(agent.name, written)) is not written and not may_coincide(
+                    first, written, protocol_instance
+                ):
+                    message = f"`{agent.name}` receives `{name}` twice"
+                    hint = Note("name each receiver once; a family stands for all its members")
+                    self.table.problems.report(rules.SAME_ROLE, symbol.span, message, hint, *where(values))
+        if not receivers:
+            self.table.left_out.add(name)
+            return None
+        first_receiver, *more = receivers
+        self.table.left_out.discard(name)
+        return Parties(sender.name, first_receiver, tuple(more))
 
     def _is_between_two(
         self,

@@ -252,26 +252,44 @@ class ClauseInstantiator:
         body, symbol = pending.body, pending.body.symbol
         parties = self._table.parties[pending.name]
         sending = VisibilityCheck(self._table, parties.first, f"sends `{pending.name}`")
-        receiving = VisibilityCheck(self._table, parties.second, f"receives `{pending.name}`")
         plain = Resolver(self._table, pending.protocol_instance, pending.values)
         sender = Resolver(self._table, pending.protocol_instance, pending.values, sending)
-        receiver = Resolver(self._table, pending.protocol_instance, pending.values, receiving)
+        receipt = (
+            assignment
+            for number, agent in enumerate(parties.receivers)
+            for assignment in self._receipt(pending, agent, is_first=number == 0)
+        )
         return model.Message(
             name=pending.name,
             sender=parties.first,
-            receiver=parties.second,
+            receivers=parties.receivers,
             parameters=self._parameters(symbol, plain),
             guard=combined("&", self._guards(pending, sender, sending)),
             rivals=tuple(rivals.get(pending.name, ())),
             operations=tuple(self._operations(body.operations, plain)),
             updates=tuple(self._assignments(body.updates, sender, pending, parties.first)),
-            receipt=tuple(self._assignments(body.receipt, receiver, pending, parties.second)),
+            receipt=tuple(receipt),
             resets=tuple(self._resets(body, plain, pending)),
             restarts=body.restarts,
             repeatable=body.repeatable,
             scope=pending.scope,
             span=symbol.span,
         )
+
+    def _receipt(
+        self, pending: PendingInstance[resolved.Message], agent: str, *, is_first: bool
+    ) -> Iterator[model.Assignment]:
+        """Yield the assignments of one receiver. One to a role that does not receive the message is reported once."""
+        parties = self._table.parties[pending.name]
+        plain = Resolver(self._table, pending.protocol_instance, pending.values)
+        own: list[resolved.Assignment] = []
+        for assignment in pending.body.receipt:
+            role = plain.role(assignment.role)
+            if role is not None and (role.name == agent or (is_first and role.name not in parties.receivers)):
+                own.append(assignment)
+        receiving = VisibilityCheck(self._table, agent, f"receives `{pending.name}`")
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values, receiving)
+        yield from self._assignments(own, resolver, pending, agent)
 
     def _guards(
         self, pending: PendingInstance[resolved.Message], sender: Resolver, sending: VisibilityCheck
@@ -336,7 +354,13 @@ class ClauseInstantiator:
             if name is None:
                 continue
             reset_parties = self._table.parties[name]
-            if {reset_parties.first, reset_parties.second} != {parties.first, parties.second}:
+            if parties.more or reset_parties.more:
+                several, receivers = (pending.name, parties) if parties.more else (name, reset_parties)
+                shown = ", ".join(f"`{role}`" for role in receivers.receivers)
+                message = f"`{several}` goes to {shown}: it neither resets messages nor is reset"
+                note = Note("end the round with `restart`, or send each receiver a message of its own")
+                self._table.problems.report(rules.FOREIGN_RESET, reset.span, message, note)
+            elif {reset_parties.first, reset_parties.second} != {parties.first, parties.second}:
                 between = f"between `{reset_parties.first}` and `{reset_parties.second}`"
                 message = f"`{name}` is {between}: only a message between these two can reset it"
                 self._table.report(rules.FOREIGN_RESET, reset.span, message)

@@ -117,13 +117,12 @@ class TemplateBuilder:
     def _message(self, symbol: resolved.MessageSymbol, scope: Scope) -> Iterator[resolved.Message]:
         node = symbol.node
         sender = self._expression_checker.names.role(node.sender, scope)
-        receiver = self._expression_checker.names.role(node.receiver, scope)
+        receivers = [self._receiver(written, sender, scope) for written in node.receivers]
         for parameter in node.parameters:
             self._expression_checker.introduce(parameter.name, replace(scope, actor=actor_of(sender)))
         spans = {parameter.name.text: parameter.name.span for parameter in reversed(node.parameters)}
         own = {name: OwnLocal(ranged.type, spans[name]) for name, ranged in symbol.parameters.items()}
         sending = replace(scope, locals={**scope.locals, **own}, actor=actor_of(sender))
-        receiving = replace(sending, actor=actor_of(receiver))
         guards: list[resolved.Tree] = []
         operations: list[resolved.Operation] = []
         updates: list[resolved.Assignment] = []
@@ -138,18 +137,19 @@ class TemplateBuilder:
                 case ast.Set(assignments):
                     updates.extend(self._assignments(assignments, sending))
                 case ast.OnReceipt(assignments):
-                    receipt.extend(self._assignments(assignments, receiving))
+                    receipt.extend(self._receipt(assignments, node, receivers, sending))
                 case ast.Resets(messages):
                     instances = [self._expression_checker.names.message(ref, scope) for ref in messages]
                     resets.extend(message for message in instances if message is not None)
                 case ast.Restart() | ast.Repeatable():
                     pass
-        if sender is None or receiver is None:
+        found = tuple(receiver for receiver in receivers if receiver is not None)
+        if sender is None or len(found) < len(receivers):
             return
         yield resolved.Message(
             symbol,
             sender,
-            receiver,
+            found,
             tuple(guards),
             not any(isinstance(clause, ast.After) for clause in node.clauses),
             tuple(operations),
@@ -159,6 +159,45 @@ class TemplateBuilder:
             any(isinstance(clause, ast.Restart) for clause in node.clauses),
             any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
         )
+
+    def _receiver(
+        self, written: ast.Ref, sender: resolved.RoleTree | None, scope: Scope
+    ) -> resolved.RoleTree | resolved.AllOf | None:
+        """Return a receiver: a role, or a family for all its members.
+
+        In a loop over that family, where one of them is meant as a rule, only a member may send to the others.
+        """
+        receiver = self._expression_checker.names.roles(written, scope)
+        if not isinstance(receiver, resolved.AllOf) or isinstance(sender, resolved.LoopValue):
+            return receiver
+        for binder in scope.chain:
+            if isinstance(binder.domain, resolved.FamilyDomain) and binder.domain.role is receiver.role:
+                message = f"`{receiver.role.name}` is a family of roles, and `{binder.name}` the present one"
+                note = suggestion(f"write `{binder.name}`, or declare the message outside of the loop", binder.name)
+                self._problems.report(rules.WRONG_INDICES, written.span, message, note)
+                return None
+        return receiver
+
+    def _receipt(
+        self,
+        assignments: Iterable[ast.Assignment],
+        node: ast.Message,
+        receivers: Iterable[resolved.RoleTree | resolved.AllOf | None],
+        scope: Scope,
+    ) -> Iterator[resolved.Assignment]:
+        """Yield assignments on receipt. A variable without a role is that of each receiver."""
+        single = {
+            written.span.text: receiver
+            for written, receiver in zip(node.receivers, receivers, strict=True)
+            if not isinstance(receiver, resolved.AllOf)
+        }
+        for assignment in assignments:
+            role, _, _ = assignment.variable.span.text.rpartition(".")
+            owners = [single[role]] if role in single else list(single.values())
+            if role or not owners:
+                owners = owners[:1] or [None]
+            for owner in owners:
+                yield from self._assignments((assignment,), replace(scope, actor=actor_of(owner)))
 
     def _guard(self, clause: ast.Condition, scope: Scope) -> resolved.Tree:
         condition = self._expression_checker.condition(clause.condition, scope, Purpose.LOCAL)

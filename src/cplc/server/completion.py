@@ -393,7 +393,8 @@ class _Place:
             case "" | "{":
                 return _words(("var",)) if at.block == "role" else self._beginning()
             case "message" | "channel":
-                if last == "->":
+                texts = [token.text for token in at.since]
+                if last == "->" or (last == "," and "->" in texts and ":" not in texts):
                     return self.roles()
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):
                     return iter(())
