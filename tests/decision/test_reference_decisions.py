@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.reference.decisions import ASPECTS, Game, NotAGame, Outcome, TooManyPlans, co_operation
 from tests.reference.logic import holds
 from tests.reference.semantics import Reference
-from tests.support.decision_verdicts import compare, game_of, lines_for
+from tests.support.decision_verdicts import analysis_of, compare, game_of, lines_for
 from tests.support.generators.decision_features import wide_games
 from tests.support.generators.decision_games import NAME, ROLE, Draft, Sending, decision_games
 from tests.support.oracles.games import TooManyStrategies
@@ -136,7 +136,7 @@ def test_walking_away_ends_a_losing_deal() -> None:
   Ann -> Bob : pay     after order
 """
     game = _game(body, "    value order: +1, pay: -5\n    believes Bob: offer 1")
-    assert game.alone()[3] == -4
+    assert game.alone()[3] == 1
     assert game.staying_away.figures[3] == 0
     assert game.verdict([("value", ">", Fraction(0))]) == "take part"
     assert game.verdict([("value", ">", Fraction(1))]) == "stay away"
@@ -153,6 +153,33 @@ def test_beliefs_survive_hidden_steps() -> None:
 """
     agent = "    goal yes\n    believes Bob when ask: yes 0.7 | no 0.3"
     assert _game(body, agent).alone()[1] == Fraction("0.7")
+
+
+TWO_ROUNDS = """cpl 2
+protocol Stand sync {
+  role Seller { var stock: 0..2 = 2 }
+  role Buyer[2]
+  for b in Buyer {
+    b -> Seller : pay
+    Seller -> b : ship  after pay  if stock > 0  set stock := stock - 1  restart
+  }
+  agent Pia plays Seller {
+    goal forall b in Buyer: ship[b]
+    value ship: +1
+  }
+}
+"""
+
+
+def test_round_of_one_buyer_ends_without_the_other() -> None:
+    buyers = ["Buyer[1]", "Buyer[2]"]
+    assert Game(checked(TWO_ROUNDS), NAME, buyers).alone() == _fractions("1", "1", "1", "2")
+    for text in (TWO_ROUNDS, TWO_ROUNDS.replace("if stock > 0  set stock := stock - 1", "")):
+        requirements = [("conformance", ">=", Fraction(1)), ("value", ">=", Fraction(2))]
+        (line,) = analysis_of(
+            text.replace("\n}\n", "\n  analyze Pia assuming Buyer: value >= 2\n}\n"), [requirements]
+        ).lines
+        assert line.verdict == "take part"
 
 
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
@@ -181,10 +208,10 @@ def test_analysis_agrees_with_the_judge(draft: Draft, picks: list[int]) -> None:
 # --- every game
 
 
-def _judge(draft: Draft, **options: bool) -> Game:
+def _judge(draft: Draft, keep_going: Collection[str] = (), **options: bool) -> Game:
     """Return the judge's game, if the protocol is one and not too large."""
     try:
-        return Game(checked(draft.text()), NAME, limit=400, plans=60, **options)  # type: ignore[arg-type]
+        return Game(checked(draft.text()), NAME, keep_going, limit=400, plans=60, **options)  # type: ignore[arg-type]
     except (TooManyPlans, NotAGame):
         assume(False)
         raise
@@ -259,16 +286,27 @@ def test_full_observation_is_never_worse(draft: Draft) -> None:
 
 
 @examples(60)
-@given(decision_games(chance=False, values=False))
-def test_goal_is_certain_where_the_participant_can_enforce_it(draft: Draft) -> None:
-    """A uniform strategy is a plan. The converse needs the order of what came, which local states do not tell."""
-    goal = draft.goals[0].replace("!", "")
-    assume("violated" not in goal)
-    draft = replace(draft, goals=(goal,), decisions=(), extra=(f"property enforced: <<{ROLE}>> F ({goal})",))
-    game = _judge(draft)
+@given(decision_games(chance=False, values=False), st.sampled_from(((), ("Bob",), ("Cyd",), ("Bob", "Cyd"))))
+def test_goal_is_certain_where_the_participant_can_enforce_it(draft: Draft, assumed: tuple[str, ...]) -> None:
+    """It is 1 for a plan without memory iff a uniform strategy enforces it, and by full observation iff any does."""
+    assume(set(assumed) <= set(draft.roles))
+    draft = _with_stable_goal(draft)
+    game = _judge(draft, assumed, memoryless=True)
+    reference = Reference(game.model)
+    graph, formula = reference.explore(2_000), game.model.properties[0].formula
     with suppress(TooManyPlans, TooManyStrategies):
-        best = max(plan.figures[1] for plan in [*game.plans, game.staying_away])
-        reference = Reference(game.model)
-        is_enforced = holds(reference, reference.explore(2_000), game.model.properties[0].formula, uniform=True)
-        event(f"enforced: {is_enforced}, certain: {best == 1}")
-        assert best == 1 or not is_enforced
+        plans = [*game.plans, game.staying_away]
+        uniformly = holds(reference, graph, formula, assumed, uniform=True)
+        assert uniformly == any(plan.figures[1] == 1 for plan in plans)
+        event(f"enforced uniformly: {uniformly}")
+    observing = _judge(draft, assumed, full_observation=True)
+    certain = (Fraction(1),) in observing.composed_front(("achievement",)) or game.staying_away.figures[1] == 1
+    assert certain == holds(reference, graph, formula, assumed)
+    event(f"enforced with full observation: {certain}")
+
+
+def _with_stable_goal(draft: Draft) -> Draft:
+    """Return the draft with a goal that stays true once it is, and a property that asks whether Ann can enforce it."""
+    goal = draft.goals[0].replace("!", "")
+    assume("violated" not in goal and "fulfilled" not in goal)
+    return replace(draft, goals=(goal,), decisions=(), extra=(f"property enforced: <<{ROLE}>> F ({goal})",))

@@ -109,6 +109,54 @@ def test_finding_names_the_culprit_and_the_repair(name: str, finding: str) -> No
     assert shown.startswith(finding)
 
 
+_HELD_MONEY = """cpl 2
+protocol HeldMoney {
+  role Agent
+  role Seller
+  role Buyer
+  commitment payout = C(Agent, Seller, accept, pay)
+  commitment refund = C(Agent, Buyer, refuse, repay)
+  commitment goods  = C(Seller, Buyer, fund, ship)  within 2
+  Seller -> Buyer : offer                   means create goods
+  Buyer -> Seller : fund    after offer
+  Seller -> Buyer : ship    after fund
+  Buyer -> Agent  : deposit
+  Agent -> Seller : hold    after deposit   means create payout
+  Agent -> Buyer  : keep    after deposit   means create refund
+  Buyer -> Agent  : accept  after keep
+  Buyer -> Agent  : refuse  after keep
+  Agent -> Seller : pay     after accept
+  Agent -> Buyer  : repay   after refuse
+  choice accept | refuse
+  check resolvable, consistent, aligned
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        (
+            "resolvable",
+            "`payout` (Agent to Seller) may stay open forever, whatever is done; `pay` would fulfil it; where that can "
+            "no longer come, let Seller release it or Agent withdraw it",
+        ),
+        (
+            "consistent",
+            "`payout` (Agent to Seller) and `refund` (Agent to Buyer) are open at once, and their consequents exclude "
+            "each other; create one only while the other is not open",
+        ),
+        (
+            "aligned",
+            "nothing is in flight and Buyer has a wrong view of `goods`: its deadline there runs from when Buyer sees "
+            "its cause",
+        ),
+    ],
+)
+def test_finding_on_held_money_names_the_repair(name: str, finding: str) -> None:
+    assert finding in _result(_HELD_MONEY, name).findings
+
+
 @pytest.mark.parametrize(
     ("messages", "finding"),
     [

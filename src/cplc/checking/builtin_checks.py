@@ -13,7 +13,7 @@ from math import prod
 from typing import Final, Literal
 
 from cplc.checking import debt_checks as about_debts
-from cplc.checking.debt_checks import Listing, Part, mentioned, named, ways_to_close
+from cplc.checking.debt_checks import CLOSING, Listing, Part, mentioned, named, ways_to_close
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question, Refinement
 from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
@@ -306,10 +306,6 @@ def _plain_text(system: System, condition: e.Expr) -> str:
     return condition_text(system, condition, names)
 
 
-def _open(commitment: Commitment) -> Formula:
-    return f.Atom(_is(commitment, *OPEN), f"open({commitment.name})")
-
-
 def _nothing_open(system: System) -> Formula:
     return f.And(tuple(f.Not(is_unsettled(commitment)) for commitment in system.commitments))
 
@@ -385,11 +381,24 @@ def _sound(system: System, _: Debts) -> _CheckParts:
             empowered = system.empowered(step, operation.commitment)
             if empowered is not None:
                 finding = f"{finding}: {empowered} does not see `{operation.commitment}`; guard it by a message"
+            elif (sender := _guarding_sender(system, step.event, operation.commitment)) is not None:
+                finding = (
+                    f"{finding}: {sender} asks for its state when it sends, which may change while it is in flight"
+                )
             elif operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
                 finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
             parts.append((_never(vain, text), finding))
             places.append(step.span)
     return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
+
+
+def _guarding_sender(system: System, event: str, commitment: str) -> str | None:
+    """Return the sender of a message if the guard of its sending reads the sender's view of the commitment."""
+    views = dict(system.commitment[commitment].views) if commitment in system.commitment else {}
+    for step in system.steps:
+        if step.event == event and step.kind == "send" and views.get(step.actor) in e.reads(step.guard):
+            return step.actor
+    return None
 
 
 def _live(system: System, _: Debts) -> _CheckParts:
@@ -430,12 +439,21 @@ def _resolvable(system: System, _: Debts) -> _CheckParts:
         Refinement(
             0,
             _always(_some_time(f.Not(is_unsettled(one)))),
-            f"{named(one)} may stay open forever, whatever is done; {ways_to_close(system, one)}",
+            f"{named(one)} may stay open forever, whatever is done; {_ways_out(system, one)}",
             one.span,
         )
         for one in system.commitments
     )
     return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),), refinements=refinements)
+
+
+def _ways_out(system: System, one: Commitment) -> str:
+    """Describe how a commitment could be closed, and the repair where nothing but its fulfilment closes it."""
+    ways = ways_to_close(system, one)
+    verbs = {act.verb for step in system.steps for act in step.operations if act.commitment == one.name}
+    if verbs & CLOSING.keys() or (one.within is not None and one.expires is not None):
+        return ways
+    return f"{ways}; where that can no longer come, let {one.creditor} release it or {one.debtor} withdraw it"
 
 
 def _effective(system: System, _: Debts) -> _CheckParts:
@@ -465,8 +483,9 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
             parts.append((are_consistent(system, one, other), meaning))
             continue
         together = f.And(tuple(f.Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
-        apart = _always(f.Not(f.And((_open(one), _open(other)))))
-        meaning = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
+        apart = _always(f.Not(f.And((is_open(one), is_open(other)))))
+        both = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
+        meaning = f"{both}; create one only while the other is not open"
         parts.append((f.Or((_some_time(together), apart)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
 
@@ -508,6 +527,8 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             if unseen := _unseen(system, commitment, role):
                 meaning = f"{meaning}: it is not told of {unseen}"
+            elif isinstance(commitment, Commitment) and (commitment.within or commitment.expires):
+                meaning = f"{meaning}: its deadline there runs from when {role} sees its cause"
             parts.append((_always(f.Implies(quiet, right)), meaning))
     return _CheckParts(tuple(parts), _without_fairness(system))
 

@@ -42,7 +42,7 @@ Listing = tuple[Formula, str]
 """A formula, and the note to list if it fails in some reachable state."""
 
 NO_DEBT_FORGOTTEN = "no_debt_forgotten"
-_CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
+CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
 _NAMES = re.compile(r"[\w.]+(?:\[[^\]]*\])?")
 """Names in a formula; a member of a family with its index."""
 _MAX_MESSAGES = 3
@@ -268,8 +268,8 @@ def ways_to_close(system: System, commitment: Commitment) -> str:
                 continue
             if operation.verb == "fulfill":
                 fulfilling[step.event] = None
-            elif operation.verb in _CLOSING:
-                closing.setdefault(step.event, _CLOSING[operation.verb])
+            elif operation.verb in CLOSING:
+                closing.setdefault(step.event, CLOSING[operation.verb])
     ways = [f"`{name}` would fulfil it" for name in fulfilling]
     ways += [f"`{name}` would {verb} it" for name, verb in closing.items() if name not in fulfilling]
     ways += [f"`{name}` may decide it" for name in _named_in_content(system, commitment)]

@@ -209,7 +209,9 @@ def _asked(
     if not queries and output.current_capture() is not None:
         raise NothingToDo("no agent to analyze")
     if not queries:
-        raise click.UsageError(f"`{file}` declares no agent to analyze")
+        raise click.UsageError(
+            f"`{file}` declares no agent to analyze; `cplc new NAME --template participant` shows one"
+        )
     return queries
 
 

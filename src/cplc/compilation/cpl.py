@@ -547,7 +547,8 @@ class CplCompilation(Compilation):
             Origin(self.source.name, __version__),
             states,
             tuple(
-                f"`{one.question.name}`, which needs a specific system; --property {one.question.name} exports it alone"
+                f"`{one.question.name}`, whose system has more variables, for bounds in ticks or views; --property "
+                f"{one.question.name} exports it alone"
                 for one in bound_questions
                 if one not in together
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -77,8 +77,13 @@ def with_places(diagnostics: Iterable[Diagnostic], places: Mapping[str, Span]) -
 
 def _text(name: str, most: int) -> str | Diagnostic:
     """Return the text of a file named by the user, which may be a pipe."""
+    return decoded(name, lambda: read_bytes(name, 4 * most + 3, or_pipe=True), "utf-8-sig", most)
+
+
+def decoded(name: str, read: Callable[[], bytes], encoding: str = "utf-8", most: int = MAX_SIZE) -> str | Diagnostic:
+    """Return the text of a file, or the diagnostic of an unreadable file."""
     try:
-        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
+        return read().decode(encoding)
     except IsADirectoryError:
         return _unreadable(name, f"`{name}` is a directory, not a file")
     except NotRegular:

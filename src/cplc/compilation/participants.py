@@ -81,7 +81,7 @@ def _queries(compilation: CplCompilation, declared: m.Participant) -> Iterator[P
     for (assuming, bounds), lines in (by_assumption or {((), ()): []}).items():
         views = participant_views(declared, compilation.model)
         system = compilation.system_keeping(views, bounds=bounds)
-        participant = lower_participant(declared, compilation.model, system)
+        system, participant = lower_participant(declared, compilation.model, system)
         assumption = lines[0].assumption if lines else ""
         yield ParticipantQuery(participant, system, tuple(lines), assuming, assumption)
 

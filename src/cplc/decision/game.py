@@ -60,11 +60,11 @@ class Attitude(IntEnum):
     """The strategies that are considered."""
 
     TAKES_PART = 0
-    """The participant never lets a run end where it can send."""
+    """The participant sends something on some run; its game is that of all plans (`cplc.decision.participation`)."""
     FREE = 1
-    """It may also walk away."""
+    """All plans."""
     STAYS_AWAY = 2
-    """It never sends."""
+    """The participant never sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Game:
         self,
         system: System,
         participant: Participant,
-        attitude: Attitude = Attitude.TAKES_PART,
+        attitude: Attitude = Attitude.FREE,
         assumed: frozenset[str] = frozenset(),
         families: Sequence[Family] = (),
     ) -> None:
@@ -159,7 +159,6 @@ class Game:
         self.is_forced = [
             step.kind not in SEND_KINDS or not assumed.isdisjoint((step.actor, step.event)) for step in system.steps
         ]
-        self.is_restart = [step.kind == "restart" for step in system.steps]
         self.chances, self._chance = event_probabilities(participant)
         shift = self.width
         self.beliefs: list[_BeliefTable] = []
@@ -252,14 +251,18 @@ class Game:
         return state & self._open_mask | mode << self.mode_shift
 
     def enabled(self, packed: int) -> list[Transition]:
-        """Return the steps of the system in a state, without ticks that change nothing."""
+        """Return the steps of the system in a state, without ticks that change nothing.
+
+        A round that is over stays over: its restart is no step of the game. So the restart of one instance does not
+        end the run for the others.
+        """
         steps = self._enabled.get(packed)
         if steps is None:
             kind = self.system.steps
             steps = [
                 (step, target)
                 for step, target in self.relation.transitions(packed)
-                if target != packed or kind[step].kind != "tick"
+                if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
             ]
             self._enabled[packed] = steps
         return steps
@@ -335,8 +338,6 @@ class Game:
         while new:
             state = new.pop()
             steps = self.enabled(state)
-            if any(self.is_restart[step] for step, _ in steps):
-                continue
             if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
                 memo[packed] = True
                 return True
@@ -421,7 +422,7 @@ class Game:
         mode = state >> self.mode_shift
         packed = state & self.system_mask
         steps = self.enabled(packed)
-        if mode == Mode.STOPPED or any(self.is_restart[step] for step, _ in steps):
+        if mode == Mode.STOPPED:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
             return [draw]
@@ -478,16 +479,15 @@ class Game:
             for step, target, forced in moves
         ]
         if not own or mode == Mode.WAITED:
-            if moves and may_stop and (not own or self.attitude == Attitude.FREE):
+            if moves and may_stop:
                 stopped = self._with_mode(state, Mode.STOPPED)
                 options.append((ActionKind.SEND, [(CERTAIN, [(NO_STEP, stopped)])]))
             if not options and is_forbidden and self.diagnostics.stuck is None:
                 self.diagnostics.stuck = state
             return options
         choices = [(CERTAIN, [(step, self._after(state, step, target))]) for step, target in own]
-        if not may_stop or self.attitude == Attitude.FREE:
-            waited = self._with_mode(state, Mode.WAITED if moves else Mode.STOPPED)
-            choices.append((CERTAIN, [(NO_STEP, waited)]))
+        waited = self._with_mode(state, Mode.WAITED if moves else Mode.STOPPED)
+        choices.append((CERTAIN, [(NO_STEP, waited)]))
         options.append((ActionKind.CONTROLLED, choices))
         return options
 

@@ -20,6 +20,9 @@ Arguments = tuple[tuple[str, str], ...]
 MIN_LENGTH_FOR_ONE_EDIT: Final = 3
 """Length of a name above which one edit is a certain correction."""
 
+_LIKENESS: Final = 0.65
+"""Similarity of names from which one is offered for the other: `Other` does not mean `cover` (0.6)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -119,13 +122,13 @@ def did_you_mean(written: str, known_names: Iterable[str]) -> tuple[Note, ...]:
     from difflib import get_close_matches
 
     names = list(dict.fromkeys(known_names))
-    for close in get_close_matches(written, names, n=1, cutoff=0.6):
+    for close in get_close_matches(written, names, n=1, cutoff=_LIKENESS):
         is_one_edit = len(close) >= MIN_LENGTH_FOR_ONE_EDIT and [
             name for name in names if _is_one_edit_apart(written, name)
         ] == [close]
         return (other_name(close, written, "certain" if is_one_edit and written.isidentifier() else "likely"),)
     in_small_letters = {name.lower(): name for name in reversed(names)}
-    if close_in_small := get_close_matches(written.lower(), in_small_letters, n=1, cutoff=0.6):
+    if close_in_small := get_close_matches(written.lower(), in_small_letters, n=1, cutoff=_LIKENESS):
         return (other_name(in_small_letters[close_in_small[0]], written),)
     alike = [name for name in names if _begins_alike(written, name)]
     return (other_name(alike[0], written),) if len(alike) == 1 else ()

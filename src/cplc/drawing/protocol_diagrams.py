@@ -172,10 +172,7 @@ def lifecycle_graph(system: System, one: Commitment | Claim, title: str) -> Grap
         if values[source] != values[target]
     ]
     nodes = [Node(value, (value,), "round", is_initial=value in starts) for value in dict.fromkeys(values)]
-    parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    legend = (
-        f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows are steps that change its state."
-    )
+    legend = f"{one.name}, {' to '.join(one.parties)}: {_content(system, one)}. Arrows are steps that change its state."
     if dialogue:
         standings, moves = _standings(system, one, projected)
         nodes += standings
@@ -229,7 +226,7 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
     obligations: list[Commitment | Claim] = [*system.commitments, *system.claims]
     edges: list[Edge] = []
     for one in obligations:
-        source, target = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        source, target = one.parties
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue

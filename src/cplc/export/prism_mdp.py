@@ -156,9 +156,6 @@ class _MdpModel:
         possible = (e.disj(self.system.steps[step].guard for step in event.steps) for event in belief.events)
         return e.conj((belief.condition, *possible))
 
-    def _restart_enabled(self) -> Expr:
-        return e.disj(step.guard for step in self.system.steps if step.kind == "restart")
-
     def formulas(self) -> Iterator[tuple[str, str]]:
         text = self.vocabulary.written_out
         for at, belief in enumerate(self.participant.beliefs):
@@ -166,7 +163,7 @@ class _MdpModel:
         every = [text(self._applies(belief)) for belief in self.participant.beliefs]
         every += [self._free_guard(at) for at in range(len(self.system.steps))]
         some = [one for one in every if one != "false"]
-        yield "over", f"chosen = 0 & ({text(self._restart_enabled())} | !({' | '.join(some) or 'false'}))"
+        yield "over", f"chosen = 0 & !({' | '.join(some) or 'false'})"
 
     def _free_guard(self, at: int) -> str:
         """Return the guard of a step as a nondeterministic command, outside of all beliefs."""

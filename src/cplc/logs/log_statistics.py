@@ -205,7 +205,8 @@ def _use(called: str, looks: Format, content: LogContent) -> str:
         return f"{begin}: use --log-format {looks}"
     read_so = "" if looks == content.format else f" if read so (--log-format {looks})"
     if trial == "fields":
-        return f"{begin}, but its fields are not those of a log{read_so}: a mapping says what they mean"
+        advice = "a mapping says what they mean, and `cplc mapping` proposes one"
+        return f"{begin}, but its fields are not those of a log{read_so}: {advice}"
     if trial == "records":
         return f"{begin}, but no record has a field that could be its case or its message"
     return f"{begin}, but is damaged or is no log"

@@ -35,7 +35,7 @@ def advance_monitor(observer_state: ObserverState, name: str, step: int, *, stab
     monitor = content.monitor
     before = _state_before(observer_state, name)
     skipping = _suspended_before(observer_state, name) if name in observer_state.lifecycles.suspended else NO
-    truths = _AtomTruths(lambda atom: observer_state.truth_before(content.atoms[atom], name))
+    truths = AtomTruths(lambda atom: observer_state.truth_before(content.atoms[atom], name))
     after = before
     for state in range(monitor.open_states):
         targets: list[int | None] = [row[step] for row in monitor.successor[state]]
@@ -44,12 +44,12 @@ def advance_monitor(observer_state: ObserverState, name: str, step: int, *, stab
             targets = [target if fits else None for target, fits in zip(targets, undecided, strict=True)]
         if all(target in (None, state) for target in targets):
             continue
-        moved = _case_distinction(
+        moved = case_distinction(
             monitor, [None if to is None else mtbdd.constant(to) for to in targets], truths, mtbdd.ite
         )
         if skipping != NO:
             false = [to is not None and monitor.decided[to] is False for to in targets]
-            skipped = _case_distinction(monitor, [YES if one else NO for one in false], truths, mtbdd.ite)
+            skipped = case_distinction(monitor, [YES if one else NO for one in false], truths, mtbdd.ite)
             moved = mtbdd.ite(mtbdd.conj(skipping, skipped), mtbdd.constant(state), moved)
         after = mtbdd.ite(mtbdd.is_in(before, (state,)), moved, after)
     if after != before:
@@ -61,7 +61,7 @@ def decided(observer_state: ObserverState, name: str, verdict: bool, *, on_enter
     """Return where the monitor has this verdict, from the letters read and from the entered state."""
     content, mtbdd = observer_state.lifecycles.contents[name], observer_state.mtbdd
     monitor, now = content.monitor, observer_state.monitor(name)
-    truths = _AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
+    truths = AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
     deciding = NO
     for state in range(len(monitor.decided)):
         at = mtbdd.is_in(now, (state,))
@@ -71,7 +71,7 @@ def decided(observer_state: ObserverState, name: str, verdict: bool, *, on_enter
             deciding = mtbdd.ite(at, YES if monitor.decided[state] is verdict else NO, deciding)
         elif on_entering:
             entered = [monitor.on_entering(state, h) is verdict for h in range(len(monitor.holding))]
-            here = _case_distinction(monitor, [YES if one else NO for one in entered], truths, mtbdd.ite)
+            here = case_distinction(monitor, [YES if one else NO for one in entered], truths, mtbdd.ite)
             deciding = mtbdd.ite(at, here, deciding)
     return deciding
 
@@ -80,12 +80,12 @@ def is_on_course(observer_state: ObserverState, name: str) -> Diagram:
     """Return where the content holds if nothing more happens."""
     content, mtbdd = observer_state.lifecycles.contents[name], observer_state.mtbdd
     monitor, now = content.monitor, observer_state.monitor(name)
-    truths = _AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
+    truths = AtomTruths(lambda atom: observer_state.truth(content.atoms[atom], name))
     resting = NO
     for state in range(len(monitor.decided)):
         at = mtbdd.is_in(now, (state,))
         if at != NO:
-            here = _case_distinction(monitor, [YES if one else NO for one in monitor.at_rest[state]], truths, mtbdd.ite)
+            here = case_distinction(monitor, [YES if one else NO for one in monitor.at_rest[state]], truths, mtbdd.ite)
             resting = mtbdd.ite(at, here, resting)
     return resting
 
@@ -96,11 +96,11 @@ def on_course(lifecycles: LifecycleAnalysis, name: str, interpretation: Interpre
         return e.FALSE
     content = lifecycles.contents[name]
     monitor, states = content.monitor, lifecycles.monitor_states(name)
-    truths = _AtomTruths(lambda atom: condition(content.atoms[atom], interpretation))
+    truths = AtomTruths(lambda atom: condition(content.atoms[atom], interpretation))
     resting: Expr = e.FALSE
     for state in states:
         verdicts = [e.TRUE if one else e.FALSE for one in monitor.at_rest[state]]
-        here = _case_distinction(monitor, verdicts, truths, e.ite)
+        here = case_distinction(monitor, verdicts, truths, e.ite)
         at = e.equal(e.Read(monitor_variable(name)), e.Const(state)) if len(states) > 1 else e.TRUE
         resting = e.disj((resting, e.conj((at, here))))
     if name in lifecycles.model.claim:
@@ -113,7 +113,7 @@ def on_course(lifecycles: LifecycleAnalysis, name: str, interpretation: Interpre
     return e.conj((e.disj(in_force), resting))
 
 
-class _AtomTruths(dict[int, T]):
+class AtomTruths(dict[int, T]):
     """The condition of each atom, computed on demand."""
 
     def __init__(self, make: Callable[[int], T]) -> None:
@@ -125,8 +125,8 @@ class _AtomTruths(dict[int, T]):
         return self[atom]
 
 
-def _case_distinction(
-    monitor: Monitor, values: Sequence[T | None], truths: _AtomTruths[T], ite: Callable[[T, T, T], T]
+def case_distinction(
+    monitor: Monitor, values: Sequence[T | None], truths: AtomTruths[T], ite: Callable[[T, T, T], T]
 ) -> T:
     """Return the value of the letter whose atoms hold, as a case distinction by atoms; None is a don't-care value."""
 
@@ -180,4 +180,4 @@ def _suspended_before(observer_state: ObserverState, name: str) -> Diagram:
     return observer_state.mtbdd.conj(pending, observer_state.mtbdd.negate(observer_state.mtbdd.is_in(follows, targets)))
 
 
-__all__ = ["advance_monitor", "decided", "is_on_course", "on_course"]
+__all__ = ["AtomTruths", "advance_monitor", "case_distinction", "decided", "is_on_course", "on_course"]

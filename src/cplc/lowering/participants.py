@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,19 +12,25 @@ from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Interpretation, condition
 from cplc.lowering.lower import View
 from cplc.lowering.promises import is_in, owed
-from cplc.lowering.term_text import atom_text
+from cplc.lowering.term_text import atom_text, content_text
 from cplc.lowering.variable_names import copy_variable, state_variable
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import TRUE, Apply, InState, Stands, Term, Value, subterms
+from cplc.semantics.terms import TRUE, InState, Stands, Term, Value, conjuncts_of, is_about_runs, subterms
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 
 
-def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> Participant:
-    """Return the participant over a system that has its `participant_views`."""
-    return _Lowering(declared, model, system).participant()
+def lower_participant(declared: m.Participant, model: CheckedModel, system: System) -> tuple[System, Participant]:
+    """Return the participant, and the system, which has its `participant_views`, with monitors of goals about runs."""
+    formulas = [part for goal in declared.goals for part in conjuncts_of(goal.meaning) if is_about_runs(part)]
+    about_runs: Mapping[Term, Expr] = {}
+    if formulas:
+        from cplc.lowering.goal_monitors import with_goal_monitors
+
+        system, about_runs = with_goal_monitors(system, formulas, model)
+    return system, _Lowering(declared, model, system, about_runs).participant()
 
 
 def with_conformance_of_the_paper(participant: Participant, system: System) -> Participant:
@@ -91,8 +97,12 @@ class _ParticipantInterpretation(Interpretation):
 
 
 class _Lowering:
-    def __init__(self, declared: m.Participant, model: CheckedModel, system: System) -> None:
+    def __init__(
+        self, declared: m.Participant, model: CheckedModel, system: System, about_runs: Mapping[Term, Expr]
+    ) -> None:
         self.declared = declared
+        self.about_runs = about_runs
+        """The conditions of the goals that are formulas about the run."""
         self.model = model
         self.system = system
         roles = frozenset(declared.roles)
@@ -124,11 +134,10 @@ class _Lowering:
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:
         """Yield the goal, or the parts of it that must all hold."""
-        if isinstance(goal.meaning, Apply) and goal.meaning.op == "&":
-            for part in goal.meaning.operands:
-                yield Goal(condition(part, self.ended), atom_text(part))
-        else:
-            yield Goal(condition(goal.meaning, self.ended), goal.text or atom_text(goal.meaning))
+        parts = conjuncts_of(goal.meaning)
+        for part in parts:
+            meaning = self.about_runs[part] if is_about_runs(part) else condition(part, self.ended)
+            yield Goal(meaning, goal.text if goal.text and len(parts) == 1 else _goal_text(part))
 
     def _possible(self, commitment: str) -> tuple[Value, ...]:
         return self.system.variable[self.system.commitment[commitment].variable].domain
@@ -163,6 +172,10 @@ class _Lowering:
             for index in self._by_message.get(message, ()):
                 if payload is None or tuple(value for _, value in self.system.steps[index].payload) == payload:
                     yield index
+
+
+def _goal_text(term: Term) -> str:
+    return content_text(term) if is_about_runs(term) else atom_text(term)
 
 
 def _when(term: Term) -> str:

@@ -54,5 +54,10 @@ def follows_variable(name: str) -> str:
     return f"{name}.follows"
 
 
+def goal_variable(number: int) -> str:
+    """Return the name for a goal about runs, which no declaration can have."""
+    return f"goal {number}"
+
+
 def monitor_variable(name: str) -> str:
     return f"{name}.monitor"

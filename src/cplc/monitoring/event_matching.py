@@ -93,17 +93,18 @@ class EventResolver:
         if not named:
             bindings = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
             return UnresolvedEvent(UnknownMessage, event.message, (f"there is none with {bindings}",))
+        return self._sent_and_received(event, named)
+
+    def _sent_and_received(self, event: Event, named: Sequence[Message]) -> ResolvedEvent | UnresolvedEvent:
+        """Match the sender and the recipients of an event with these messages, then its payload."""
         sent = [one for one in named if self._is(event.sender, one.sender)]
         if not sent:
             senders = tuple(dict.fromkeys(one.sender for one in named))
             shown = named[0].name if len(named) == 1 else event.message
             stranger = () if event.sender in self._roles else (f"`{event.sender}` is no role of the protocol",)
             return UnresolvedEvent(WrongSender, shown, (*_owner("sent by", senders), *stranger))
-        fitting = [
-            one
-            for one in sent
-            if not event.recipients or any(self._receivers_named(one, name) for name in event.recipients)
-        ]
+        recipients = event.recipients or (None,)
+        fitting = [one for one in sent if any(self._receivers_named(one, name) for name in recipients)]
         if not fitting:
             receivers = tuple(dict.fromkeys(receiver for one in sent for receiver in one.receivers))
             return UnresolvedEvent(WrongRecipient, event.message, _owner("sent to", receivers))

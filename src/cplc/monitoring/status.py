@@ -71,11 +71,10 @@ def commitment_reports(
     reports = []
     for position, one in enumerate(tracker.reported):
         status = case.statuses.get(position)
-        sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         reports.append(
             CommitmentReport(
                 one.name,
-                *sides,
+                *one.parties,
                 isinstance(one, Claim),
                 "null" if status is None else status.state,
                 tracker.values(position, case.states, inferring),

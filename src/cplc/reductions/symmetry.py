@@ -340,13 +340,8 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return replace(rebuilt, text=renamed(rebuilt.text))
         case Commits() | Fulfils():
             return replace(rebuilt, channel=_renamed_channel(rebuilt.channel, renamed))
-        case Conditional(channel=channel, other=other, other_party=party):
-            return replace(
-                rebuilt,
-                channel=_renamed_offering(channel, renamed),
-                other=None if other is None else _renamed_offering(other, renamed),
-                other_party=None if party is None else renamed(party),
-            )
+        case Conditional():
+            return _renamed_conditional(rebuilt, renamed)
         case SociallyCommits(pair, bindings):
             named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
             return replace(rebuilt, pair=renamed(pair), bindings=named)
@@ -360,6 +355,15 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return rebuilt
         case _:
             assert_never(rebuilt)
+
+
+def _renamed_conditional(formula: Conditional, renamed: Renaming) -> Conditional:
+    return replace(
+        formula,
+        channel=_renamed_offering(formula.channel, renamed),
+        other=None if formula.other is None else _renamed_offering(formula.other, renamed),
+        other_party=None if formula.other_party is None else renamed(formula.other_party),
+    )
 
 
 def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:

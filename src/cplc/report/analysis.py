@@ -144,7 +144,7 @@ _WORDS: dict[Aspect, tuple[str, str]] = {
 
 def _ending_lines(system: System, participant: Participant, figures: Sequence[Figure]) -> Iterator[str]:
     """Yield how it may end, an example of each kind, with what decides there."""
-    endings: dict[str, list[str]] = {}
+    endings: dict[str, list[dict[Aspect, str]]] = {}
     for figure in figures:
         for ending in figure.endings:
             why = ""
@@ -153,9 +153,15 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
             elif not ending.is_goal and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.is_goal else 1] + why)
-    for where, texts in endings.items():
-        yield f"{where} it {' and '.join(texts)}"
+            kinds = endings.setdefault(where, [])
+            # The same messages may lead to different ends, for example in time and too late.
+            kind = next((one for one in kinds if figure.aspect not in one), None)
+            if kind is None:
+                kinds.append(kind := {})
+            kind[figure.aspect] = _WORDS[figure.aspect][0 if ending.is_goal else 1] + why
+    for where, kinds in endings.items():
+        for number, kind in enumerate(kinds):
+            yield f"{where} it {'is also possible that it ' if number else ''}{' and '.join(kind.values())}"
 
 
 def _missed(participant: Participant, state: State) -> str:

@@ -176,7 +176,7 @@ def lives_of(system: System, narration: Narration) -> tuple[Life, ...]:
     lives: list[Life] = []
     bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
     for one in bonds:
-        first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        first, second = one.parties
         entered = life_of(system, one, narration.run)
         if entered != [("null", 0)]:
             until = [*(at for _, at in entered[1:]), end]

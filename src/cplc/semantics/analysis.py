@@ -231,6 +231,10 @@ def _instantiated(
         from cplc.semantics.run_contents import check_contents
 
         check_contents(table, checked)
+    if not problems.errors and any(goal.is_about_runs for one in checked.participants for goal in one.goals):
+        from cplc.semantics.run_contents import check_goals
+
+        check_goals(table, checked)
     if not problems.errors:
         check_commitments(table, checked)
         report_idle_powers(table, checked)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
+from cplc.logic import kleene
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable
@@ -235,12 +236,11 @@ class ContentLints:
             case t.InState(_, states):
                 return "null" in states
             case t.Apply("!", (operand,)):
-                inner = self._initial_value(operand)
-                return None if inner is None else not inner
-            case t.Apply("&" | "|" as op, operands):
-                values = [self._initial_value(operand) for operand in operands]
-                decisive = op == "|"
-                return decisive if decisive in values else None if None in values else not decisive
+                return kleene.negation(self._initial_value(operand))
+            case t.Apply("&", operands):
+                return kleene.conjunction(map(self._initial_value, operands))
+            case t.Apply("|", operands):
+                return kleene.disjunction(map(self._initial_value, operands))
             case t.Apply("->", (left, right)):
                 return self._initial_value(t.Apply("|", (t.Apply("!", (left,)), right)))
             case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands) if any(map(_has_payload, operands)):

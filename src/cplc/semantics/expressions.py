@@ -14,7 +14,7 @@ from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STA
 from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
-from cplc.semantics.modalities import ModalityChecker, no_content, path_word, quantified
+from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path_word, quantified
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
@@ -48,7 +48,13 @@ class Purpose(Enum):
     STATE = auto()
     CONTENT = auto()
     """The content of a commitment: a condition, or an LTL formula."""
+    GOAL = auto()
+    """The goal of an agent: a condition on the end of a run, or an LTL formula about the run."""
     FORMULA = auto()
+
+
+_ABOUT_RUNS = (Purpose.FORMULA, Purpose.CONTENT, Purpose.GOAL)
+"""The contexts in which temporal operators are allowed."""
 
 
 class ExpressionChecker:
@@ -79,6 +85,11 @@ class ExpressionChecker:
         """Return the content: a condition, or a formula about the run from activation on."""
         self._nodes = 0
         return self.path_formula(expr, scope, Purpose.CONTENT)[0]
+
+    def goal(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+        """Return the goal of an agent: a condition on the end of a run, or a formula about the run."""
+        self._nodes = 0
+        return self.path_formula(expr, scope, Purpose.GOAL)[0]
 
     def fairness(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a condition of fairness: of states, or ``does(m)``, a step that is taken again and again."""
@@ -154,7 +165,8 @@ class ExpressionChecker:
                 message = f"Expected a state formula, found `{path_word(tree) or 'does'}`, which is about a run"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
-                self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
+                message = f"Expected a condition, found {described(type_)}"
+                self._error(rules.TYPE_MISMATCH, expr.span, message, *_condition_of(expr, type_))
         return resolved.FALSE
 
     def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
@@ -217,6 +229,9 @@ class ExpressionChecker:
             case _ if purpose is Purpose.CONTENT:
                 if wrong := no_content(expr):
                     self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+                return _WRONG
+            case _ if purpose is Purpose.GOAL:
+                self._error(rules.NOT_A_STATE_CONDITION, expr.span, *no_goal(expr))
                 return _WRONG
             case ast.Does() if purpose is not Purpose.FORMULA:
                 hint = Note("name the message itself: it is true once it has been received")
@@ -471,7 +486,7 @@ class ExpressionChecker:
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-":
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
-            case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
+            case op if purpose in _ABOUT_RUNS:
                 low, bound = self._bounds(expr, scope, purpose)
                 operand, _ = self.path_formula(expr.operand, scope, purpose)
                 return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks, low), PATH
@@ -484,6 +499,8 @@ class ExpressionChecker:
         """Return both ends of the bound of a temporal operator, and report a unit that is not allowed here."""
         if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+        if purpose is Purpose.GOAL and no_content(expr):
+            self._error(rules.NOT_A_STATE_CONDITION, expr.span, *no_goal(expr))
         low, bound = (None if limit is None else self._index(limit, scope) for limit in (expr.low, expr.bound))
         return low, bound
 
@@ -506,7 +523,7 @@ class ExpressionChecker:
                 return self._equality(expr, scope, purpose)
             case "->" | "<->":
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
-            case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
+            case _ if purpose not in _ABOUT_RUNS:
                 return self._not_here(expr.span, purpose)
             case "U" | "W" | "R" | "M" | "S" | "therefore":
                 low, bound = self._bounds(expr, scope, purpose)
@@ -585,3 +602,15 @@ def tick_length(protocol: ast.Protocol) -> int | None:
     """Return the nanoseconds of a tick that a protocol declares; None without a valid declaration."""
     lengths = (nanoseconds(one.length.text) for one in protocol.declarations if isinstance(one, ast.Clock))
     return next(lengths, None) or None
+
+
+def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
+    """Return the conditions that a role, a number or a value could be meant as."""
+    text = expr.span.text
+    match type_:
+        case types.Role():
+            return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
+        case types.Int() | types.Enum() if isinstance(expr, ast.Ref):
+            return (Note(f"compare it, as in `{text} = …`"),)
+        case _:
+            return ()

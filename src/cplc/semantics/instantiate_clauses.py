@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from cplc.diagnostics import rules
@@ -491,6 +492,12 @@ class ParticipantInstantiator:
         self._messages = messages
         self._bounds = bounds
 
+    @cached_property
+    def _some_line_counts_ticks(self) -> bool:
+        """True if an `analyze` line assumes a bound in ticks, so that time passes in its model."""
+        lines = (one.body for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
+        return any(assumed.within is not None for line in lines for assumed in line.node.assuming)
+
     def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return the participants without errors."""
         participants: list[model.Participant] = []
@@ -535,7 +542,8 @@ class ParticipantInstantiator:
         resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
             case resolved.Goal(condition, span):
-                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
+                resolver.has_ticks |= self._some_line_counts_ticks
+                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span), span=span))
             case resolved.Worth():
                 self._worth(item, draft, resolver)
             case resolved.Belief(role, _, _, span):
@@ -589,7 +597,8 @@ class ParticipantInstantiator:
             sender = self._messages[event.message].sender if event.message else role.name
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
-                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
+                hint = Note(f"begin a belief of its own: `believes {sender}: …`")
+                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text, hint)
         events_ = _BelievedEvents()
         for event in events:
             if events_.earlier(event, TRUE) is not None:
@@ -604,7 +613,10 @@ class ParticipantInstantiator:
                 text = f"These probabilities sum to {decimal(low)} at least, more than 1"
             else:
                 text = f"These probabilities sum to {decimal(high)} at most, less than 1"
-            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+            hints: tuple[Note, ...] = ()
+            if high < 1 and all(event.message for event in events):
+                hints = (Note(f"`| {SILENT} {decimal(1 - high)}` says that otherwise none of these comes"),)
+            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text, *hints)
         if is_constant(condition, False):
             self._table.problems.report(
                 rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"

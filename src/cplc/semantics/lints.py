@@ -17,11 +17,11 @@ from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.signatures import Library
-from cplc.semantics.symbol_index import walk
 from cplc.semantics.terms import Term
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 Polarity = tuple[Term, bool]
 

@@ -303,6 +303,20 @@ def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
             return None
 
 
+def no_goal(expr: ast.Expr) -> tuple[str, Note]:
+    """Return the message and the advice for an operator that the goal of an agent cannot contain."""
+    if (wrong := no_content(expr)) is not None and isinstance(expr, ast.Unary | ast.Binary):
+        message, advice = wrong
+        return message.replace("A content", "A goal"), advice
+    hint = Note("use messages, facts and states, and F, G, U, W, R about the run, as in `goal F<=3 ticks pay`")
+    if isinstance(expr, ast.OverPaths):
+        advice = Note("leave it out: a goal is about one run")
+        return f"A goal cannot contain the path quantifier `{expr.quantifier}`", advice
+    if isinstance(expr, ast.Does):
+        return "A goal cannot contain `does(…)`", Note("name the message itself: it is true once it has been received")
+    return "A goal depends on what happens in one run", hint
+
+
 def _bound_text(low: ast.Expr | None, bound: ast.Expr) -> str:
     return f"<={bound.span.text}" if low is None else f"[{low.span.text}..{bound.span.text}]"
 

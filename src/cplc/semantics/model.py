@@ -224,10 +224,17 @@ class Check(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Spanned):
+    """A goal of a participant: a condition on the end of a run, or a formula about the run."""
+
     meaning: Term
     text: str
     """The text as written; empty in a loop, where it is ambiguous."""
+
+    @property
+    def is_about_runs(self) -> bool:
+        """Return whether it is a formula about the run."""
+        return is_about_runs(self.meaning)
 
 
 @dataclass(frozen=True, slots=True)

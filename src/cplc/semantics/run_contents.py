@@ -35,13 +35,16 @@ from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import Term, Value
+from cplc.semantics.terms import Term, Value, conjuncts_of, is_about_runs
 from cplc.source import Span
 
 MAX_LETTERS: Final = 256
 """Combinations of the values that a content reads in one state."""
 MAX_VALUES: Final = 4_096
 """Combinations of values enumerated to compute the consistent sets of atoms; above it, all sets count as consistent."""
+
+MAX_FREE_ATOMS: Final = 8
+"""Atoms of which all sets count as consistent."""
 
 _Source = tuple[str, ...]
 """A message, a payload, a variable or a lifecycle state that atoms read."""
@@ -241,17 +244,28 @@ def _groups(atoms: tuple[Term, ...]) -> list[list[int]]:
 
 
 def _group(members: list[int], atoms: tuple[Term, ...], model: CheckedModel) -> list[Letter]:
+    if any(isinstance(part, _UNREAD) for number in members for part in t.subterms(atoms[number])):
+        return _every_letter(members)
     sources = sorted({source for number in members for source in _sources(atoms[number])})
     domains = [_domain(source, model) for source in sources]
     if prod(map(len, domains)) > MAX_VALUES:
-        if len(members) > 8:
-            raise TooManyLetters
-        return [frozenset(some) for size in range(len(members) + 1) for some in combinations(members, size)]
+        return _every_letter(members)
     letters: dict[Letter, None] = {}
     for values in product(*domains):
         given = dict(zip(sources, values, strict=True))
         letters[frozenset(number for number in members if _value(atoms[number], given) is True)] = None
     return list(letters)
+
+
+_UNREAD = (t.Sent, t.InFlight, t.Terminal)
+"""Terms of goals whose values are not enumerated."""
+
+
+def _every_letter(members: list[int]) -> list[Letter]:
+    """Return all sets of these atoms."""
+    if len(members) > MAX_FREE_ATOMS:
+        raise TooManyLetters
+    return [frozenset(some) for size in range(len(members) + 1) for some in combinations(members, size)]
 
 
 def _sources(atom: Term) -> Iterator[_Source]:
@@ -343,6 +357,45 @@ def check_contents(table: InstanceTable, checked: model.CheckedModel) -> None:
             message = f"The content of `{claim.name}` is decided by the state in which it is made"
             hint = Note("`F p` says that p holds now or later, `G p` that it holds forever")
             table.problems.report(rules.DECIDED_AT_ONCE, claim.span, message, hint)
+
+
+def check_goals(table: InstanceTable, checked: model.CheckedModel) -> None:
+    """Report goals about runs without a small enough monitor."""
+    for participant in checked.participants:
+        for goal in participant.goals:
+            for part in conjuncts_of(goal.meaning):
+                if is_about_runs(part):
+                    _check_goal(table, part, goal.span, checked)
+
+
+def _beginning_conditions(term: Term) -> Iterator[Term]:
+    """Yield the conditions in a formula about runs that its first state decides."""
+    match term:
+        case t.Apply("!" | "&" | "|" | "->" | "<->", operands) if is_about_runs(term):
+            for operand in operands:
+                yield from _beginning_conditions(operand)
+        case _ if not is_about_runs(term):
+            yield term
+        case _:
+            pass
+
+
+def _check_goal(table: InstanceTable, term: Term, span: Span, checked: model.CheckedModel) -> None:
+    if any(_beginning_conditions(term)):
+        message = "A part of this goal without `F`, `G`, `U`, `W` or `R` would be about the beginning of the run"
+        hint = Note("write `F p` for some time, `G p` for always, or a goal of its own for the end")
+        table.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
+        return
+    try:
+        compiled(term, checked)
+    except TooManyLetters:
+        hint = Note("use messages in place of payloads and variables, or write several goals")
+        message = f"This goal depends on more than {MAX_LETTERS} combinations of values"
+        table.problems.report(rules.TOO_LARGE, span, message, hint)
+    except TooManyStates:
+        hint = Note("write several goals" + (", or use smaller bounds in ticks" * bool(longest_tick_bound(term))))
+        message = f"This goal needs a monitor with more than {MAX_STATES} states"
+        table.problems.report(rules.TOO_LARGE, span, message, hint)
 
 
 def _is_decided_when_made(content: Content) -> bool:

@@ -232,11 +232,25 @@ class TemplateBuilder:
             return False
         names = self._expression_checker.names
         if not names.is_role(target, scope):
-            return False
+            return self._hands_over_to_nobody(operation, target, symbol, scope)
         done = "delegated" if operation.verb.text == "delegate" else "assigned"
         message = f"`{symbol.name}` is {done} to a commitment, and `{target.span.text}` is a role"
         notes, fixes = successor_hint(symbol, operation, target, scope.signature)
         self._problems.report(rules.WRONG_KIND, target.span, message, *notes, fixes=fixes)
+        return True
+
+    def _hands_over_to_nobody(
+        self, operation: ast.Operation, target: ast.Ref, symbol: resolved.CommitmentSymbol, scope: Scope
+    ) -> bool:
+        """Report a commitment that is handed over to something undeclared which resembles no name."""
+        name = target.span.text
+        if scope.signature is None or not name.isidentifier() or scope.declares(name):
+            return False
+        if did_you_mean(name, scope.names()):
+            return False
+        notes, _ = successor_hint(symbol, operation, target, scope.signature)
+        message = f"Nothing here is called `{name}`"
+        self._problems.report(rules.UNKNOWN_NAME, target.span, message, *notes, arguments=(("undeclared", name),))
         return True
 
     def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> str | None:
@@ -560,7 +574,7 @@ class AgentChecker:
         for item in items:
             match item:
                 case ast.Goal(condition):
-                    goal = self._expression_checker.condition(condition, scope, Purpose.STATE)
+                    goal = self._expression_checker.goal(condition, scope)
                     yield resolved.Goal(goal, condition.span)
                 case ast.Values(worths):
                     for worth in worths:

@@ -279,6 +279,11 @@ def is_about_runs(term: Term) -> bool:
             return False
 
 
+def conjuncts_of(term: Term) -> tuple[Term, ...]:
+    """Return the operands of a conjunction, or the term itself."""
+    return term.operands if isinstance(term, Apply) and term.op == "&" else (term,)
+
+
 def state_parts(term: Term) -> Iterator[Term]:
     """Yield the maximal state conditions in the term."""
     match term:

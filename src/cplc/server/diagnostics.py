@@ -23,13 +23,14 @@ from lsprotocol.types import Diagnostic as LspDiagnostic
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.runtime.file_access import shipped
-from cplc.semantics.symbol_index import Declared, declarations, walk
+from cplc.semantics.symbol_index import Declared, declarations
 from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
 from cplc.server.cursor_context import context
 from cplc.server.positions import Text
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
+from cplc.syntax.tree import walk
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from lsprotocol import types as lsp
 
-from cplc.semantics.symbol_index import Declared, Kind, children
+from cplc.semantics.symbol_index import Declared, Kind
 from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import children
 
 _KINDS: dict[Kind, lsp.SymbolKind] = {
     "protocol": lsp.SymbolKind.Module, "parameter": lsp.SymbolKind.Constant, "role": lsp.SymbolKind.Class,

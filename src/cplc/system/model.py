@@ -129,6 +129,11 @@ class Commitment:
     """It is in force, and its content holds if nothing more happens; false for a condition."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The debtor and the creditor."""
+        return self.debtor, self.creditor
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -148,6 +153,11 @@ class Claim:
     on_course: Expr = FALSE
     """It is open, and its content holds if nothing more happens."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The maker and the addressee."""
+        return self.maker, self.addressee
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 A *participant* plays agents of the system. Its beliefs assign probabilities to the sends of an agent where a condition
 holds. It chooses its own sends to its advantage. Everything else, including which agent moves first, is chosen by an
-adversary. A run ends where no step but a tick that changes nothing is enabled, or before a restart; until then a step
+adversary. A run ends where no step but a tick that changes nothing is enabled, and no round restarts; until then a step
 is taken whenever one is enabled.
 """
 

@@ -290,6 +290,8 @@ def family_games(draw: st.DrawFn) -> Draft:
         at = {"ask": 1, "offer": 0, "member": 0}[kind]
         lines = [f"commitment {promise[0]}", *lines[:at], f"{lines[at]}  means {promise[1]}", *lines[at + 1 :]]
     pair = {"ask": (), "offer": ("yes", "no"), "member": ("give", "deny")}[kind]
+    if one_in(draw, 3):
+        lines[-1] += "  restart"
     if pair:
         lines.append(f"choice {' | '.join(pair)}")
     shares = draw(st.sampled_from((("0.6", "0.4"), ("0.5", "0.5"), ("0.85..0.95", "0.05..0.15"), ("0.2", "0.5"))))
