@@ -131,9 +131,9 @@ class TimedReference(Reference):
                     shortened[name] = largest + (above.index(ages[name]) + 1 if exact else 0)
         return shortened
 
-    def _competes(self, message: Message, others: Collection[str]) -> bool:
+    def _competes(self, message: Message, names: Collection[str]) -> bool:
         """Return whether a message shares a channel with one of these."""
-        rivals = (self.model.message[name] for name in others)
+        rivals = (self.model.message[name] for name in names)
         return any(one.sender == message.sender and {*one.receivers} & {*message.receivers} for one in rivals)
 
     def _groups(self) -> list[list[Message]]:

@@ -29,6 +29,7 @@ from cplc.semantics.instances import (
 )
 from cplc.semantics.instantiate import Instantiator, range_text, shown
 from cplc.semantics.instantiate_bounds import BoundInstantiator
+from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
@@ -103,7 +104,7 @@ class ClauseInstantiator:
             checks=tuple(self._checks()),
             switched_off=self._switched_off(),
             claims=claims,
-            powers=tuple(self._powers()),
+            powers=tuple(powers_of(self._table)),
             participants=participants,
             analyses=analyses,
             tick=tick_length(node),
@@ -388,17 +389,6 @@ class ClauseInstantiator:
             for name in members:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
         return rivals
-
-    def _powers(self) -> Iterator[model.Power]:
-        for pending in self._table.other_declarations:
-            if not isinstance(pending.body, resolved.Empower):
-                continue
-            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-            roles = [agent.name for role in pending.body.roles for agent in resolver.agents(role)]
-            for power in pending.body.powers:
-                commitment = resolver.instance(power.commitment)
-                for role in roles if commitment is not None else ():
-                    yield model.Power(role, power.verb, commitment or "", span=power.span)
 
     # --- the rest -------------------------------------------------------------------------------
 

@@ -34,8 +34,8 @@ from cplc.language.words import (
     words_of,
 )
 from cplc.runtime.file_access import is_below, project_root, shipped
+from cplc.semantics.participant_templates import ASPECTS
 from cplc.semantics.symbol_index import Declared, Kind
-from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head, meaning

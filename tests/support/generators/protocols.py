@@ -125,10 +125,10 @@ def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> No
             break
         count = draw(st.sampled_from([0, 0, 0, 0, 1, 2])) if copies < 6 else 0
         parameters = tuple((f"x{n}", draw(st.sampled_from(TYPES))) for n in range(count))
-        others = [role for role in plan.roles(path) if role not in pair]
+        third_parties = [role for role in plan.roles(path) if role not in pair]
         if not path and plan.family and plan.family not in pair and not any("[" in role for role in pair):
-            others.append(plan.family)
-        more = (draw(st.sampled_from(others)),) if others and one_in(draw, 5) else ()
+            third_parties.append(plan.family)
+        more = (draw(st.sampled_from(third_parties)),) if third_parties and one_in(draw, 5) else ()
         plan.messages.append(Message(f"m{number}", path, *pair, parameters, clauses, one_in(draw, 8), more=more))
 
 
