@@ -106,9 +106,10 @@ def _file_meant(name: str) -> tuple[Note, ...]:
         models = [one.name for one in path.parent.iterdir() if one.suffix in (".cpl", ".ispl")]
     except OSError:
         return ()
-    fitting = [one for one in models if Path(one).stem == path.name]
-    closest = did_you_mean(path.name, models) if not fitting else ()
-    meant = fitting[:1] or [one.text for note in closest for one in note.replacements]
+    by_stem = {Path(one).stem: one for one in sorted(models, reverse=True)}
+    fitting = by_stem.get(path.name)
+    closest = did_you_mean(path.stem, by_stem) if fitting is None else ()
+    meant = [fitting] if fitting else [by_stem[one.text] for note in closest for one in note.replacements]
     return tuple(Note(f"did you mean `{path.with_name(one)}`?", None, "hint") for one in meant)
 
 
