@@ -524,7 +524,9 @@ def _check_names(signature: resolved.Signature, given: Mapping[str, str], proble
     for name, text in given.items():
         if name not in signature.parameters:
             message = f"`{signature.name}` has no parameter `{name}`"
+            listed = ", ".join(f"`{one}`" for one in signature.parameters)
             notes = did_you_mean(name, signature.parameters)
+            notes = notes or (Note(f"its parameters: {listed}" if listed else "it has no parameters"),)
             problems.report(rules.UNKNOWN_PARAMETER, _given_source(name, text), message, *notes)
             is_fit = False
     return is_fit

@@ -293,6 +293,12 @@ def precedence_warnings(node: object) -> Iterator[Diagnostic]:
                 pass
 
 
+def formula_warnings(formula: ast.Expr) -> Iterator[Diagnostic]:
+    """Yield a warning for each easily mistaken grouping of a formula that stands by itself, as a property does."""
+    yield from precedence_warnings(formula)
+    yield from _always_implies_warning(formula)
+
+
 def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
     """Report an until next to an operator that some readers take for its operand."""
     ends = [*((left.span.end, right.span.start) for left, right in pairwise(operands))]
