@@ -10,11 +10,11 @@ from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.language.words import CHECKS
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import walk
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.open_imports import Stamp
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 VERIFY: Final = "cplc.verify"
 SHOW: Final = "cplc.showRun"
