@@ -88,7 +88,7 @@ def _compare(text: str, names: Sequence[str]) -> Counter[str]:
 def test_certain_goals_of_examples_are_enforced(example: str, role: str, assumed: Sequence[str]) -> None:
     text = (EXAMPLES / f"{example}.cpl").read_text()
     model = CplCompilation(Source("goals.cpl", text)).model
-    names = [one.name for one in model.messages if role in (one.sender, one.receiver)]
+    names = [one.name for one in model.messages if role in (one.sender, *one.receivers)]
     goals = {str(at): name for at, name in enumerate(names[:6])}
     assert _compare(_with_questions(text, role, goals, assumed), list(goals))["full"]
 
