@@ -70,8 +70,7 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
         counts[f"{expected}: {result.verdict}"] += 1
         if not _agree(expected, result.verdict):
             yield f"{result.verdict}, and it is {expected}"
-        plans = game.participating if game.staying_away.meets(line) else game.plans
-        by_chance = _some_mixture_meets(plans, line)
+        by_chance = not game.staying_away.meets(line) and _some_mixture_meets(game.plans, line)
         if result.verdict == "stay away" and by_chance:
             yield "stay away, and a mixture of plans meets it"
         if result.reason == "only by tossing a coin":

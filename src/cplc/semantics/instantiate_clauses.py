@@ -573,7 +573,8 @@ class ParticipantInstantiator:
             sender = self._messages[event.message].sender if event.message else role.name
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
-                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
+                hint = Note(f"begin a belief of its own: `believes {sender}: …`")
+                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text, hint)
         events_ = _BelievedEvents()
         for event in events:
             if events_.earlier(event, TRUE) is not None:
@@ -588,7 +589,10 @@ class ParticipantInstantiator:
                 text = f"These probabilities sum to {decimal(low)} at least, more than 1"
             else:
                 text = f"These probabilities sum to {decimal(high)} at most, less than 1"
-            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+            hints: tuple[Note, ...] = ()
+            if high < 1 and all(event.message for event in events):
+                hints = (Note(f"`| {SILENT} {decimal(1 - high)}` says that otherwise none of these comes"),)
+            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text, *hints)
         if is_constant(condition, False):
             self._table.problems.report(
                 rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
@@ -146,12 +146,28 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
     return SYNTAX.at(Span(source, offset + at, offset + at + max(len(here), 1)), message, *notes)
 
 
+_SPELT_OUT: Final = {
+    "always": "`AG` in every reachable state, `G` along a run",
+    "globally": "`AG` in every reachable state, `G` along a run",
+    "eventually": "`AF` on every run, `F` along a run",
+    "finally": "`AF` on every run, `F` along a run",
+    "next": "`AX` in every next state, `X` along a run",
+    "never": "`AG !(…)`",
+    "possibly": "`EF`",
+}
+"""Operators of formulas in words, each with the operator of this language."""
+
+
 def _about_operators(before: str, here: str) -> tuple[Note, ...]:
     """Return advice about a second operand or a second comparison."""
     if here in ("=", "!=", "<", "<=", ">", ">="):
         return (Note("comparisons do not chain: join two of them with `&`"),)
+    if before.lower() in _SPELT_OUT:
+        return (Note(f"`{before}` is written {_SPELT_OUT[before.lower()]}"),)
     if len(before) > 1 and PREFIXES.issuperset(before):
         return (Note(f"temporal operators stand apart: `{' '.join(before)}`"),)
+    if before.isidentifier() and here.isidentifier():
+        return (Note("conditions are joined by `&`, `|` or `->`, arguments are separated by `,`"),)
     return ()
 
 
