@@ -25,8 +25,8 @@ from cplc.decision.end_components import (
 )
 from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
-from cplc.decision.reachability import OrderedMdp, ValueBounds
 from cplc.decision.results import Number
+from cplc.decision.value_iteration import OrderedMdp, ValueBounds
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 
