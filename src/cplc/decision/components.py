@@ -18,12 +18,13 @@ Restarts are no steps of the game, and connect nothing.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import accumulate
 
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
@@ -505,11 +506,12 @@ class ComponentCache:
 
             symmetry = symmetric_agents_of(component.system, component.participant, conditions)
             if symmetry is not None:
-                explored = explore(
-                    contiguous(symmetry), component.participant, self.limit - self.states,
-                    attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
-                )  # fmt: skip
-                self._keep(key, ComponentMdp(component, explored, counts=True))
+                with suppress(DrawsCompete):
+                    explored = explore(
+                        contiguous(symmetry), component.participant, self.limit - self.states,
+                        attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
+                    )  # fmt: skip
+                    self._keep(key, ComponentMdp(component, explored, counts=True))
         if key in self.built:
             return self.built[key]
         listed = self.listed(component, self.limit)
