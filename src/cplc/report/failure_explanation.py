@@ -132,7 +132,7 @@ def violation_text(system: System, violation: Violation) -> str:
         what = f"{what}, having promised `{content}`"
     if violation.message is not None:
         message = system.message[violation.message]
-        sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
+        sent = f"`{message.channel_text} : {message.name}`"
         if violation.empowered is not None:
             return f"{what}: {violation.empowered} has the power to say so, and did by {sent}"
         return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
@@ -199,10 +199,14 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
     if run.loop is None or not avoided.acting:
         return
     where = f"step {run.loop + 1}" if run.loop + 1 == len(run.moves) else f"steps {run.loop + 1}-{len(run.moves)}"
-    loop = (system.steps[move.step] for move in run.moves[run.loop :] if move.step is not None)
-    sends = dict.fromkeys(s.event for s in loop if s.kind in ("send", "exchange") and s.actor in avoided.acting)
-    who, repeat = joined(avoided.acting, "and"), "repeats" if len(avoided.acting) == 1 else "repeat"
-    yield f"{who} {repeat} {where} ({', '.join(sends)}) forever, and {goal} fails."
+    loop = [at for at in range(run.loop, len(run.moves)) if run.moves[at].step is not None]
+    relevant = [at for at in loop if at not in narration.irrelevant]
+    taken = [system.steps[run.moves[at].step or 0] for at in relevant or loop]
+    sends = [s for s in taken if s.kind in ("send", "exchange") and s.actor in avoided.acting]
+    acting = [role for role in avoided.acting if any(step.actor == role for step in sends)] or avoided.acting
+    who, repeat = joined(acting, "and"), "repeats" if len(acting) == 1 else "repeat"
+    events = ", ".join(dict.fromkeys(step.event for step in sends))
+    yield f"{who} {repeat} {where} ({events}) forever, and {goal} fails."
     for way in avoided.ways_out[:_MAX_WAYS_OUT]:
         could = f"{way.role} could send {way.message} after step {way.after} and never does"
         yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."

@@ -20,7 +20,7 @@ from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.step_text import knowledge_text, place
-from cplc.report.text import MIN_FOLDED, expectation, result_text
+from cplc.report.text import expectation, result_text
 from cplc.report.trace_narration import has_trace, told
 from cplc.system.trace import Run
 
@@ -59,8 +59,8 @@ class _Shown:
     lives: tuple[Life, ...]
     sights: tuple[Sight, ...]
     states: tuple[int, ...]
-    settled: int | None
-    """Number of steps after which the rest does not matter, and is folded."""
+    parts: tuple[tuple[bool, tuple[Row, ...]], ...]
+    """The rows in sequence; True for those that do not matter, and are folded."""
     is_all: bool
     """True if the evidence is this run alone."""
 
@@ -209,17 +209,29 @@ def _shown(result: Result, file: str | None) -> _Shown | None:
     narration = told(result.system, evidence)
     if not narration.run.moves:
         return None
-    settled = narration.settled
-    if settled is not None:  # the findings name it
+    folds = narration.folds
+    settled = narration.settled if folds else None
+    if narration.settled is not None:  # the findings name it
         narration = replace(narration, marks=narration.marks[1:])
-        settled = settled if len(narration.run.moves) - settled >= MIN_FOLDED else None
     told_rows, end = rows_of(result.system, narration)
     rows = tuple(replace(row, place=_place_on_page(row.place, file)) for row in told_rows)
     drawn = narration if settled is None else replace(narration, run=_beginning(narration.run, settled))
     lives, chart = lives_of(result.system, narration), chart_of(result.system, drawn)
     is_all = not narration.asides and narration.pair is None and narration.strategy is None
     sights = sights_of(result.system, narration)
-    return _Shown(rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), settled, is_all)
+    return _Shown(
+        rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), _parts(rows, folds), is_all
+    )
+
+
+def _parts(rows: tuple[Row, ...], folds: Sequence[range]) -> tuple[tuple[bool, tuple[Row, ...]], ...]:
+    """Return the rows in sequence, those within and those between the folds."""
+    parts: list[tuple[bool, tuple[Row, ...]]] = []
+    shown = 0
+    for fold in folds:
+        parts += [(False, rows[shown : fold.start]), (True, rows[fold.start : fold.stop])]
+        shown = fold.stop
+    return (*parts, (False, rows[shown:]))
 
 
 def _causes(result: Result) -> Iterator[str]:

@@ -44,8 +44,6 @@ Detail = Literal["verdicts", "failures", "everything"]
 MAX_FINDINGS = 10
 MAX_ASIDES = 5
 MAX_DEPTH = 3
-MIN_FOLDED = 3
-"""Steps that do not matter are folded if there are at least so many."""
 
 
 def verdict_part(result: Result) -> Part:
@@ -292,10 +290,9 @@ def _evidence(
     narration = told(system, evidence)
     marks = narration.marks[1:] if evidence.formula == named else narration.marks
     if narration.run.moves or (depth == 0 and narration.strategy is None):
-        is_folded &= len(narration.run.moves) - (narration.settled or 0) >= MIN_FOLDED
-        settled = narration.settled if is_folded else None
-        yield from run_lines(system, narration.run, marks, layout, places, settled)
-        yield from _lives(system, narration, layout)
+        folds = narration.folds if is_folded else ()
+        yield from run_lines(system, narration.run, marks, layout, places, folds)
+        yield from _lives(system, narration, layout, {position + 1 for fold in folds for position in fold})
     if narration.pair is not None:
         yield from _pair(system, narration.pair, layout, places, depth)
     if narration.strategy is not None:
@@ -306,7 +303,8 @@ def _evidence(
             where = f"in the state after step {position}" if position else "in the first state"
             yield ""
             yield from layout.wrapped(f"besides, {where}, {claim_text(part.formula, part.holds)}:")
-            for line in _evidence(system, part, layout.indented(2), places, depth + 1, named=part.formula):
+            within = layout.indented(2)
+            for line in _evidence(system, part, within, places, depth + 1, part.formula, is_folded=is_folded):
                 yield f"  {line}" if line else ""
         if len(narration.asides) > MAX_ASIDES:
             yield f"and {len(narration.asides) - MAX_ASIDES} more that the run depends on"
@@ -324,11 +322,11 @@ def run_lines(
     marks: Sequence[tuple[int, str]],
     style: Style | Layout,
     places: Places | None = None,
-    settled: int | None = None,
+    folds: Sequence[range] = (),
 ) -> Iterator[str]:
     """Yield the numbered steps, what each changes, the loop, and the marks of states between them.
 
-    Steps after the number ``settled`` do not matter, and are folded.
+    Moves in ``folds`` do not matter, and are folded.
     """
     layout = Layout.of(style)
     rows = _rows(system, run)
@@ -344,8 +342,10 @@ def run_lines(
             yield layout.style(line, "faint")
     if not rows:
         yield from between("already in the first state:")
+    folded = {position for fold in folds for position in fold}
+    beginnings = {fold.start: len(fold) for fold in folds}
     for number in range(len(rows) + 1):
-        if settled is not None and settled < number < len(rows):
+        if number in folded and number not in beginnings:
             continue
         for position, text in marks:
             if position == number:
@@ -355,8 +355,8 @@ def run_lines(
             if resting is not None:
                 yield from between(resting)
                 return
-        if number == settled and number < len(rows):
-            yield from between(f"… {counted(len(rows) - number, 'step')} that {_do(len(rows) - number)} not matter")
+        if number in beginnings:
+            yield from between(f"… {beginnings[number]} steps that do not matter")
             continue
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
@@ -366,10 +366,6 @@ def run_lines(
         yield from between(f"{_repeating(run.loop + 1, len(rows))} forever")
     elif idle := stopped(system, run.states[-1]):
         yield from between(f"here all stop: {joined(idle, 'and')} can do nothing")
-
-
-def _do(number: int) -> str:
-    return "does" if number == 1 else "do"
 
 
 def _repeating(first: int, last: int) -> str:
@@ -440,20 +436,24 @@ def _is_pause(run: Run, first: int, second: int) -> bool:
     )
 
 
-def _lives(system: System, narration: Narration, layout: Layout) -> Iterator[str]:
+def _lives(system: System, narration: Narration, layout: Layout, folded: Collection[int]) -> Iterator[str]:
     """Yield the lifecycle states of each commitment and claim along the run."""
-    yield from _courses(system, system.commitments, narration, layout)
-    yield from _courses(system, system.claims, narration, layout)
+    yield from _courses(system, system.commitments, narration, layout, folded)
+    yield from _courses(system, system.claims, narration, layout, folded)
 
 
 def _courses(
-    system: System, lives: Sequence[Commitment | Claim], narration: Narration, layout: Layout
+    system: System,
+    lives: Sequence[Commitment | Claim],
+    narration: Narration,
+    layout: Layout,
+    folded: Collection[int],
 ) -> Iterator[str]:
     names: list[str] = []
     entered: list[list[tuple[str, int]]] = []
     for one in lives:
         life = life_of(system, one, narration.run)
-        if life != [("null", 0)]:
+        if life != [("null", 0)] and not all(not step or step in folded for _, step in life):
             names.append(f"{one.name} ({' to '.join(one.parties)})")
             entered.append(life)
     if names:
