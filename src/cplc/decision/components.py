@@ -28,8 +28,8 @@ from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore,
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.decision.results import Bounds
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.logic.expressions import (
     And,
     Arith,

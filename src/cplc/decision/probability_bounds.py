@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 
-from cplc.decision.reachability import with_rounding_errors
 from cplc.decision.results import Bounds
+from cplc.decision.value_iteration import with_rounding_errors
 
 
 def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
