@@ -9,13 +9,13 @@ from typing import Final
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges
 from cplc.drawing.projected_graph import ProjectedGraph, projected_graph
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
-from cplc.logic.expressions import And, Expr, Not, Or, Read
+from cplc.logic.expressions import And, Expr, Not, Or, Read, value_text
 from cplc.records import dataclass
 from cplc.report.run_report import family
 from cplc.report.step_text import status_text
 from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System
-from cplc.system.printer import condition_text, content_text, expr_text, value_text
+from cplc.system.printer import condition_text, content_text, expr_text
 
 # --- Dependencies and mutual exclusion of messages, derived from the guards of send steps
 #
@@ -29,7 +29,7 @@ class MessageDependency:
 
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     after: tuple[tuple[str, ...], ...]
     exclusive: tuple[str, ...]
     effects: tuple[str, ...]
@@ -45,7 +45,7 @@ class MessageDependency:
             self,
             name=rename(self.name),
             sender=rename(self.sender),
-            receiver=rename(self.receiver),
+            receivers=tuple(dict.fromkeys(map(rename, self.receivers))),
             after=tuple(group for group in after if rename(self.name) not in group),
             exclusive=tuple(one for one in dict.fromkeys(map(rename, self.exclusive)) if one != rename(self.name)),
             effects=tuple(dict.fromkeys(map(rename, self.effects))),
@@ -62,7 +62,7 @@ def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
         MessageDependency(
             message.name,
             message.sender,
-            message.receiver,
+            message.receivers,
             tuple(
                 dict.fromkeys(
                     group for step in _sendings(steps[message.name]) for group in _prerequisites(system, step)
@@ -261,7 +261,7 @@ def message_graph(system: System, title: str) -> Graph:
     """Return the dependencies and mutual exclusion of messages."""
     dependencies = message_dependencies(system)
     nodes = tuple(
-        Node(one.name, (one.name, f"{one.sender} → {one.receiver}", *one.effects), is_initial=not one.after)
+        Node(one.name, (one.name, f"{one.sender} → {', '.join(one.receivers)}", *one.effects), is_initial=not one.after)
         for one in dependencies
     )
     names = {one.name for one in dependencies}

@@ -10,12 +10,11 @@ from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from cplc.control_characters import json_text
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.logs.events import Event, Format
 from cplc.logs.mapping import Vocabulary, family_of
 from cplc.logs.timestamps import shown
 from cplc.system.model import Message, System
-from cplc.system.printer import value_text
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
 
@@ -210,7 +209,7 @@ class Recorder:
             str(run + 1),
             taken.event,
             message.sender,
-            (message.receiver,),
+            (taken.actor,) if taken.kind == "receive" else message.receivers,
             values=values,
             time=BEGINNING + self._ticks * self._tick + self._taken * self._step,
             kind="message" if taken.kind == "exchange" else "sent" if taken.kind == "send" else "received",

@@ -85,7 +85,8 @@ class Monitor:
         self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            raise Invalid(f"{what} counts ticks, which cannot be derived from times: give no length of a tick")
+            way = "give no length of a tick" if self._model.tick is None else "leave `clock tick` out of the protocol"
+            raise Invalid(f"{what} counts ticks, which cannot be derived from times: {way}")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
