@@ -8,6 +8,7 @@ from typing import Literal
 from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
 from cplc.logic.commitments import OFFERED
+from cplc.logic.expressions import value_text
 from cplc.logic.formulas import Adjacent, And, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences
@@ -35,7 +36,6 @@ from cplc.report.strategy_text import strategy_lines
 from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
-from cplc.system.printer import value_text
 from cplc.system.trace import Evidence, Move, Run
 
 Detail = Literal["verdicts", "failures", "everything"]
