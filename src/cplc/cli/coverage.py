@@ -106,7 +106,10 @@ def command(
     def take(outcome: Outcome) -> None:
         outcomes.append(outcome)
         if (show_all or outcome.verdict != "noticed") and form != "json":
-            output.write(outcome_text(outcome, run.style) if form == "text" else outcome_concise(outcome))
+            if form == "text":
+                output.write_fitted(outcome_text(outcome, run.style))
+            else:
+                output.write(outcome_concise(outcome))
 
     run.consume(work(), lambda: f"verifying mutant {len(outcomes) + 1}", take)
     unknown = run.interrupted is not None or any(outcome.verdict == "unknown" for outcome in outcomes)
@@ -126,7 +129,7 @@ def command(
             }
         )
     elif form == "text" and code != Exit.WRONG:
-        output.write(f"{printable(file)}: {summary(outcomes)}")
+        output.write_fitted(f"{printable(file)}: {summary(outcomes)}")
     run.write_interruption()
     return code
 
@@ -171,6 +174,6 @@ def log_coverage_of(
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
         output.write(f"{printable(file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
-        output.write("".join(f"{line}\n" for line in coverage_text(coverage, run.style)))
+        output.write_fitted("".join(f"{line}\n" for line in coverage_text(coverage, run.style)))
     run.write_interruption()
     return code

@@ -180,8 +180,16 @@ def _nothing_helps(result: Result, layout: Layout) -> Iterator[str]:
         yield from layout.wrapped(", ".join(claim_text(part, holds) for part, holds in decided), "  ", "    ")
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
         yield from layout.wrapped("all reachable states were searched: no strategy of the group guarantees it", "  ")
+    elif result.evidence is not None and not _is_exhaustive(result.evidence):
+        article = "an" if any(len(variable.initial) > 1 for variable in result.system.variables) else "the"
+        yield f"  it fails in {article} initial state, before any step"
     else:
         yield "  all reachable states were searched: nothing makes it true"
+
+
+def _is_exhaustive(evidence: Evidence) -> bool:
+    """Tell whether the evidence, or a part of it, rests on all runs or all states."""
+    return evidence.exhaustive or any(_is_exhaustive(part) for _, part in evidence.parts)
 
 
 def headline(result: Result, layout: Layout) -> Iterator[str]:
