@@ -121,7 +121,9 @@ def _figures(game: Game, together: Game, analysis: Analysis, counts: Counter[str
         rights = (("alone", alone), ("if the others keep going", together.alone()), ("staying away", away))
         for (kind, right), one in zip(rights, bounds, strict=True):
             counts[f"figures {kind}"] += one is not None
-            if one is not None and not _is_exact(one, right[at]):
+            if one is not None and one.low < one.high and _is_within(one, right[at]):
+                counts["figures with bounds"] += 1
+            elif one is not None and not _is_exact(one, right[at]):
                 yield f"{aspect} {kind} is {one.low}..{one.high}, and it is {right[at]}"
         if bounds[1] is None and kept_going[at] != alone[at]:
             yield f"{aspect} is {kept_going[at]} if the others keep going, which is not said"
@@ -134,6 +136,10 @@ def _front(front: Sequence[PlanFigures], game: Game, counts: Counter[str]) -> It
     aspects = [aspect for aspect, _ in front[0].figures]
     points = {tuple(bounds.low for _, bounds in point.figures) for point in front}
     counts["fronts with all points" if points == game.front(aspects) else "fronts with some points"] += 1
+
+
+def _is_within(bounds: Bounds, right: Fraction) -> bool:
+    return float(bounds.low) - _CLOSE < right < float(bounds.high) + _CLOSE
 
 
 def _is_exact(bounds: Bounds, right: Fraction) -> bool:
