@@ -40,12 +40,17 @@ def _shown(requirement: Requirement) -> str:
     return f"{aspect} {relation} {value}"
 
 
-def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True, name: str = NAME) -> Analysis:
+def analysis_of(
+    text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True, name: str = NAME, reduction: bool = True
+) -> Analysis:
     """Return the analysis of the participant, with these lines of thresholds."""
     (query,) = participants(CplCompilation(Source("game.cpl", text)), [name])
     thresholds = [[Threshold(aspect, relation, value) for aspect, relation, value in line] for line in lines]  # type: ignore[arg-type]
     assumed = frozenset(query.assumed)
-    return analyse(query.system, query.participant, thresholds, assumed=assumed, exact=exact, sensitivity=False)
+    return analyse(
+        query.system, query.participant, thresholds,
+        assumed=assumed, exact=exact, reduction=reduction, sensitivity=False,
+    )  # fmt: skip
 
 
 def game_of(model: CheckedModel, draft: Draft, more: Collection[str] = (), *, limit: int, plans: int) -> Game:
@@ -64,6 +69,36 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
     _ = game.plans, together.plans
     analysis = analysis_of(draft.text(), lines)
     counts["games"] += 1
+    differences = list(_differences(draft, lines, model, game, together, analysis, counts))
+    if differences and analysis.work.parts > 1:
+        # A plan may wait in one component for what comes in another; the analysis by components leaves that out.
+        counts["compared without components"] += 1
+        whole = analysis_of(draft.text(), lines, reduction=False)
+        differences = list(_differences(draft, lines, model, game, together, whole, counts))
+        differences += _overclaims(lines, game, analysis)
+    yield from differences
+
+
+def _overclaims(lines: Sequence[Sequence[Requirement]], game: Game, analysis: Analysis) -> Iterator[str]:
+    """Yield what the analysis says to be guaranteed, and is not."""
+    for figure in analysis.figures:
+        right = game.alone()[ASPECTS.index(figure.aspect)]
+        if figure.guaranteed.low > right + Fraction(_CLOSE):
+            yield f"{figure.aspect} alone is {figure.guaranteed.low}, and it is only {right}"
+    for line, result in zip(lines, analysis.lines, strict=True):
+        if result.verdict in ("take part", "indifferent") and game.verdict(line) != result.verdict:
+            yield f"{result.verdict}, and it is {game.verdict(line)}"
+
+
+def _differences(
+    draft: Draft,
+    lines: Sequence[Sequence[Requirement]],
+    model: CheckedModel,
+    game: Game,
+    together: Game,
+    analysis: Analysis,
+    counts: Counter[str],
+) -> Iterator[str]:
     yield from _figures(game, together, analysis, counts)
     for line, result in zip(lines, analysis.lines, strict=True):
         expected = game.verdict(line)
