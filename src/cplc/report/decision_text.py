@@ -104,11 +104,22 @@ def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     situations_left = len(strategy.situations)
     for rule in rules_of(system, strategy.situations):
         situations_left -= rule.times
-        sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
+        sees = ", ".join(
+            _seen(system, name, value)
+            for name, value in rule.observation
+            if not _goes_without_saying(system, rule, name)
+        )
         steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
         yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
     if situations_left:
         yield f"    and more in {situations_left} other situations"
+
+
+def _goes_without_saying(system: System, rule: Rule, name: str) -> bool:
+    """Return whether a condition only says that the one message of the rule is not sent yet."""
+    variable = system.variable[name]
+    steps = {step.partition(" ")[2].partition("(")[0] for step in rule.steps}
+    return variable.kind == "copy" and steps == {variable.about} and (name, False) in rule.observation
 
 
 @dataclass(frozen=True, slots=True)
