@@ -182,15 +182,15 @@ class Game:
     def seen(self, term: Term, world: World) -> Value | None:
         """Return the value of a term for somebody who plays all these roles."""
 
-        def role_of(first: str, second: str) -> str | None:
-            return next((role for role in (first, second) if role in self.roles), None)
+        def role_of(*ends: str) -> str | None:
+            return next((role for role in ends if role in self.roles), None)
 
         match term:
             case t.Const(value):
                 return value
             case t.Happened(name) | t.Field(name, _):
                 message = self.model.message[name]
-                role = role_of(message.receiver, message.sender)
+                role = role_of(*message.receivers, message.sender)
                 missing = False if isinstance(term, t.Happened) else None
                 return missing if role is None else self.reference.value(term, world, role)
             case t.Sent(name):
@@ -287,7 +287,9 @@ class Game:
         """
         world = self.reference.world(state)
         arriving = frozenset(
-            one.name for one in self.model.messages if one.receiver in self.roles and world.in_flight(one.name)
+            one.name
+            for one in self.model.messages
+            if any(receiver in self.roles and world.in_flight(one.name, receiver) for receiver in one.receivers)
         )
         return self._leads_to(state, draws, targets, avoiding, arriving)
 

@@ -337,7 +337,7 @@ def _unrestricted(system: System) -> System:
 
 def _effects(system: System) -> Iterator[Step]:
     """Yield the steps by which messages take effect."""
-    return (step for step in system.steps if step.kind in {"receive", "exchange"})
+    return (step for step in system.steps if step.is_effect)
 
 
 # --- the checks
@@ -538,7 +538,7 @@ def _unseen(system: System, one: Commitment | Claim, role: str) -> str:
     if isinstance(one, Claim):
         return ""
     messages = dict.fromkeys(mentioned(system, one.antecedent) + mentioned(system, one.consequent))
-    return ", ".join(f"`{message.name}`" for message in messages if role not in (message.sender, message.receiver))
+    return ", ".join(f"`{message.name}`" for message in messages if role not in message.roles)
 
 
 def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:

@@ -29,7 +29,7 @@ class MessageDependency:
 
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     after: tuple[tuple[str, ...], ...]
     exclusive: tuple[str, ...]
     effects: tuple[str, ...]
@@ -45,7 +45,7 @@ class MessageDependency:
             self,
             name=rename(self.name),
             sender=rename(self.sender),
-            receiver=rename(self.receiver),
+            receivers=tuple(dict.fromkeys(map(rename, self.receivers))),
             after=tuple(group for group in after if rename(self.name) not in group),
             exclusive=tuple(one for one in dict.fromkeys(map(rename, self.exclusive)) if one != rename(self.name)),
             effects=tuple(dict.fromkeys(map(rename, self.effects))),
@@ -62,7 +62,7 @@ def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
         MessageDependency(
             message.name,
             message.sender,
-            message.receiver,
+            message.receivers,
             tuple(
                 dict.fromkeys(
                     group for step in _sendings(steps[message.name]) for group in _prerequisites(system, step)
@@ -261,7 +261,7 @@ def message_graph(system: System, title: str) -> Graph:
     """Return the dependencies and mutual exclusion of messages."""
     dependencies = message_dependencies(system)
     nodes = tuple(
-        Node(one.name, (one.name, f"{one.sender} → {one.receiver}", *one.effects), is_initial=not one.after)
+        Node(one.name, (one.name, f"{one.sender} → {', '.join(one.receivers)}", *one.effects), is_initial=not one.after)
         for one in dependencies
     )
     names = {one.name for one in dependencies}

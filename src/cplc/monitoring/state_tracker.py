@@ -80,7 +80,11 @@ class StateTracker:
         self._restarts = _steps_of(system, "restart")
         self._receipts = _steps_of(system, "receive")
         self.visible_steps = _steps_of(system, "send", "exchange")
-        self.receipt = {system.steps[at].event: at for at in self._receipts}
+        self.receipts: dict[tuple[str, str], tuple[int, ...]] = {}
+        """Message and receiver to the receipts; of several receivers the first receipt, then a further one."""
+        for at in self._receipts:
+            key = system.steps[at].event, system.steps[at].actor
+            self.receipts[key] = (*self.receipts.get(key, ()), at)
         self._effects = [effects_of(self.packing, self.tracked, step) for step in system.steps]
         self._footprints = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
@@ -347,9 +351,9 @@ class StateTracker:
 
     def arrival(self, states: States) -> tuple[str, Outcome] | None:
         """Return a message in transit and the outcome of its arrival, or None."""
-        for name, step in self.receipt.items():
+        for (name, _), steps in self.receipts.items():
             with suppress(ResourceExhausted):
-                outcome = self.after(states, ((step,),), True)
+                outcome = self.after(states, tuple((step,) for step in steps), True)
                 if outcome is not None:
                     return name, outcome
         return None

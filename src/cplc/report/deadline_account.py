@@ -176,7 +176,7 @@ def _is_awaited(state: State, message: Message, other: Message, needed: set[str]
     if other.sender == message.sender and not holds(other.sent, state):
         return bool(needed & reads(other.sent))
     return (
-        other.receiver == message.sender and not holds(other.received, state) and bool(needed & reads(other.received))
+        message.sender in other.receivers and not holds(other.received, state) and bool(needed & reads(other.received))
     )
 
 

@@ -132,7 +132,7 @@ def violation_text(system: System, violation: Violation) -> str:
         what = f"{what}, having promised `{content}`"
     if violation.message is not None:
         message = system.message[violation.message]
-        sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
+        sent = f"`{message.channel_text} : {message.name}`"
         if violation.empowered is not None:
             return f"{what}: {violation.empowered} has the power to say so, and did by {sent}"
         return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"

@@ -55,7 +55,7 @@ def _last_message(system: System, run: Run, one: Commitment, sender: str) -> Mes
         step = None if move.step is None else system.steps[move.step]
         if step is not None and step.kind in ("receive", "exchange") and before[one.variable] != "null":
             messages.append(system.message[step.event])
-    between = [message for message in messages if (message.sender, message.receiver) == (sender, receiver)]
+    between = [one for one in messages if one.sender == sender and receiver in one.receivers]
     same = [message for message in between if message.name.partition("[")[2] == index]
     return next(reversed(same or between), None)
 
@@ -69,7 +69,7 @@ def _awaited(system: System, message: Message, dead: list[str]) -> list[str]:
     """Return the dead messages whose receipt a guard of the message asks for."""
     guards = (one.guard for one in system.steps if one.event == message.name and one.kind in ("send", "exchange"))
     variables = frozenset(variable for guard in guards for variable in reads(guard))
-    received = (one for one in system.messages if one.receiver == message.sender and one.name != message.name)
+    received = (one for one in system.messages if message.sender in one.receivers and one.name != message.name)
     return [one.name for one in received if one.name in dead and reads(one.received) & variables]
 
 

@@ -59,7 +59,7 @@ def step_text(system: System, before: State, move: Move) -> str:
     match step.kind:
         case "send" | "exchange":
             message = system.message.get(step.event)
-            receiver = f" -> {message.receiver}" if message else ""
+            receiver = f" -> {', '.join(message.receivers)}" if message else ""
             payload = ", ".join(f"{name} = {value_text(value)}" for name, value in step.payload)
             return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
         case "receive":

@@ -134,12 +134,15 @@ class ContentLints:
         if commitment.name in self._handed_over:
             return
         received = {
-            name for m in self._model.messages if m.receiver == commitment.debtor for name in self._predecessors(m.name)
+            name
+            for m in self._model.messages
+            if commitment.debtor in m.receivers
+            for name in self._predecessors(m.name)
         }
         for atom, helps in self._atoms(commitment.antecedent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in received:
+                if helps and commitment.debtor not in declared.roles and name not in received:
                     message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
                     hint = Note(
                         f"send `{commitment.debtor}` a message about it, and use that message in the antecedent"
@@ -187,7 +190,7 @@ class ContentLints:
         for atom, helps in self._atoms(commitment.consequent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if not helps and creditor not in (declared.sender, declared.receiver):
+                if not helps and creditor not in declared.roles:
                     message = f"`{creditor}` does not see `{name}`, which violates `{commitment.name}`"
                     hint = Note(f"send `{creditor}` a message about the violation")
                     yield rules.UNOBSERVABLE_BREACH, message, hint
@@ -198,7 +201,7 @@ class ContentLints:
         for atom, helps in self._atoms(content):
             for message in _messages(atom):
                 declared = self._model.message[message]
-                if helps and viewer not in (declared.sender, declared.receiver):
+                if helps and viewer not in declared.roles:
                     explanation = (
                         f"`{viewer}` does not see `{message}`, "
                         f"so `{name}` may seem violated to `{viewer}` although it is not"

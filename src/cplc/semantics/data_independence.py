@@ -116,6 +116,8 @@ class UniformityCheck:
                             yield NotUniform(
                                 f"`{symbol.name}` is given all of `{given.role.name}` for `{role.name}`", span
                             )
+                case resolved.Message(symbol, _, receivers) if self._to_families(receivers):
+                    yield NotUniform(f"`{symbol.name}` goes to all members of a family", symbol.span)
                 case resolved.Message(symbol) | resolved.Commitment(symbol) | resolved.Claim(symbol):
                     yield from self._reader(symbol.span).obstacles(body)
                 case _:
@@ -131,6 +133,9 @@ class UniformityCheck:
             yield NotUniform(f"`{member.name}` and `{binder.name}` make pairs of members", binder.span)
         else:
             yield from self._of_declarations(inner, binder)
+
+    def _to_families(self, receivers: Iterable[resolved.RoleTree | resolved.AllOf]) -> bool:
+        return any(isinstance(one, resolved.AllOf) and one.role in self.families for one in receivers)
 
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
         """Return whether a part, or a part of it, depends on the index of one of its roles."""

@@ -225,8 +225,7 @@ class Instantiator:
                         self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
                 case resolved.Message(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
-                    message = PendingInstance(name, body, protocol_instance, values, scope)
-                    self._add_between(message, (body.sender, body.receiver), self.table.messages)
+                    self._add_message(PendingInstance(name, body, protocol_instance, values, scope))
                 case resolved.Commitment(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     commitment = PendingInstance(name, body, protocol_instance, values, scope)
@@ -252,6 +251,35 @@ class Instantiator:
                 case _:
                     self.table.other_declarations.append(PendingInstance("", body, protocol_instance, values, scope))
                     self.table.note_time(body)
+
+    def _add_message(self, pending: PendingInstance[resolved.Message]) -> None:
+        """Add a message, unless it is left out: it has no receiver but its sender.
+
+        A family stands for all its members but the sender.
+        """
+        body, name, protocol_instance = pending.body, pending.name, pending.protocol_instance
+        resolver = Resolver(self.table, protocol_instance, pending.values)
+        sender = resolver.role(body.sender)
+        groups = [(written, resolver.agents(written)) for written in body.receivers]
+        if sender is None or any(not agents and not isinstance(one, resolved.AllOf) for one, agents in groups):
+            self.table.broken.add(body.symbol)
+            return
+        receivers: dict[str, resolved.RoleTree | resolved.AllOf] = {}
+        for written, agent in ((written, agent) for written, agents in groups for agent in agents):
+            if agent.name != sender.name:
+                first = receivers.setdefault(agent.name, written)
+                if first is not written and not may_coincide(first, written, protocol_instance):
+                    message = f"`{agent.name}` receives `{name}` twice"
+                    hint = Note("name each receiver once; a family stands for all its members")
+                    self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, hint, *where(pending.values))
+            elif not isinstance(written, resolved.AllOf) and not may_coincide(body.sender, written, protocol_instance):
+                self._report_same_role(agent.name, (body.sender, written), pending)
+        if not receivers:
+            self.table.left_out.add(name)
+            return
+        second, *more = receivers
+        self.table.parties[name] = Parties(sender.name, second, tuple(more))
+        self.table.messages[name] = pending
 
     def _add_between(
         self,

@@ -108,15 +108,17 @@ def _missing(compiled: Compiled, name: str, at: int, around: ast.Declaration) ->
         node for node in walk(around) if isinstance(node, ast.Message) and node.span.start <= at <= node.span.end
     ]
     message = messages[-1] if messages else None
-    if message is not None and any(ref.span.start <= at <= ref.span.end for ref in (message.sender, message.receiver)):
+    if message is not None and any(
+        ref.span.start <= at <= ref.span.end for ref in (message.sender, *message.receivers)
+    ):
         yield "role", f"role {name}"
     elif here.keyword == "means" and message is not None:
-        sender, receiver = message.sender.span.text, message.receiver.span.text
+        sender, receiver = message.sender.span.text, message.receivers[0].span.text
         yield "commitment", f"commitment {name} = C({sender}, {receiver}, true, false)"
     elif (here.keyword in ("commitment", "claim") and here.bracket == "(" and here.commas < 2) or here.keyword == "use":
         yield "role", f"role {name}"
     elif message is not None and here.keyword in ("after", "if", "unless", "resets"):
-        yield "message", f"{message.receiver.span.text} -> {message.sender.span.text} : {name}"
+        yield "message", f"{message.receivers[0].span.text} -> {message.sender.span.text} : {name}"
         if here.keyword != "resets":
             yield "fact", f"fact {name} = true"
     elif here.callee is None or here.callee.text not in ("does", "sent", "inflight"):
@@ -223,7 +225,9 @@ def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
             continue
         place = message.clauses[0].span.start if message.clauses else message.span.end
         before = [one for one in messages if one.span.end <= message.span.start]
-        received = [one for one in before if one.receiver.span.text == message.sender.span.text]
+        received = [
+            one for one in before if message.sender.span.text in [receiver.span.text for receiver in one.receivers]
+        ]
         for one in list(reversed(received))[:3]:
             text = f"after {one.name.text} " if message.clauses else f"  after {one.name.text}"
             yield Fix(f"Add `after {one.name.text}`", (_insertion(compiled, place, text),))

@@ -55,8 +55,8 @@ def _around(one: Declared) -> Span:
 
 def _detail(one: Declared) -> str | None:
     match one.node:
-        case ast.Message(_, sender, receiver):
-            return f"{sender.span.text} -> {receiver.span.text}"
+        case ast.Message(_, sender, receivers):
+            return f"{sender.span.text} -> {', '.join(receiver.span.text for receiver in receivers)}"
         case ast.Commitment(_, debtor, creditor):
             return f"{debtor.span.text} owes {creditor.span.text}"
         case ast.Claim(_, maker, addressee):

@@ -82,14 +82,29 @@ class Shared:
 class Message:
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     parameters: tuple[str, ...]
     sent: Expr
     """The sender's copy is set."""
     received: Expr
-    """The receiver's copy is set."""
+    """It has taken effect: the copy of the receiver is set, or of the first one to receive it."""
     in_flight: Expr
+    """Some receiver has not received it yet."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The sender and the receivers."""
+        return (self.sender, *self.receivers)
+
+    @property
+    def has_several_receivers(self) -> bool:
+        return len(self.receivers) > 1
+
+    @property
+    def channel_text(self) -> str:
+        """The sender and the receivers as written in a file."""
+        return f"{self.sender} -> {', '.join(self.receivers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +227,16 @@ class Step:
     operations: tuple[Operation, ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
     """The changes that divide a step (`cplc.lowering.lifecycle`), and whether this part of it makes them."""
+    is_further: bool = False
+    """A receipt of a message that another receiver has received, so that it has taken effect."""
     unbounded: Expr | None = None
     """The guard without the bounds on sends that the question assumes; None where these change nothing."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_effect(self) -> bool:
+        """Return whether a message takes effect in it."""
+        return self.kind == "exchange" or (self.kind == "receive" and not self.is_further)
 
     @property
     def writes(self) -> frozenset[str]:
@@ -294,7 +316,7 @@ class System:
     def empowered(self, step: Step, commitment: str) -> str | None:
         """Return the third party by whose power the step changes the commitment; None if a party does."""
         one = self.commitment.get(commitment) if self.powers else None
-        if one is None or step.kind not in ("receive", "exchange"):
+        if one is None or not step.is_effect:
             return None
         sender = self.message[step.event].sender
         if sender in (one.debtor, one.creditor):
