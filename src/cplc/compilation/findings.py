@@ -149,7 +149,7 @@ class EstimateFinding(Finding):
         return bool(self.query.lines)
 
     def text(self, style: Style = plain) -> str:
-        return estimate_text(self.query.participant, self.estimate, self._asking(), style)
+        return estimate_text(self.query.participant, self.estimate, self._asking(), style, self.query.assumption)
 
     def concise(self) -> str:
         return estimate_concise(self.query.participant, self.estimate, self._asking())

@@ -8,6 +8,7 @@ from cplc.control_characters import printable
 from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Situation
 from cplc.logic.expressions import Value, value_text
 from cplc.records import dataclass
+from cplc.report.folded_rules import folded_rules
 from cplc.report.number_text import MOST, number_text, wrapped
 from cplc.report.step_text import variable_text
 from cplc.system.model import System
@@ -100,25 +101,24 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
 
 def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     """Yield the rules of a strategy, and how many situations they leave out."""
+    folded = folded_rules(system, strategy.situations)
+    for text in folded:
+        yield from wrapped(text, "    ")
+    if folded:
+        return
     situations_left = len(strategy.situations)
     for rule in rules_of(system, strategy.situations):
         situations_left -= rule.times
+        own = {step.partition(" ")[2].partition("(")[0] for step in rule.steps}
         sees = ", ".join(
             _seen(system, name, value)
             for name, value in rule.observation
-            if not _goes_without_saying(system, rule, name)
+            if value or system.variable[name].about not in own  # nothing is sent after itself
         )
         steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
         yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
     if situations_left:
         yield f"    and more in {situations_left} other situations"
-
-
-def _goes_without_saying(system: System, rule: Rule, name: str) -> bool:
-    """Return whether a condition only says that the one message of the rule is not sent yet."""
-    variable = system.variable[name]
-    steps = {step.partition(" ")[2].partition("(")[0] for step in rule.steps}
-    return variable.kind == "copy" and steps == {variable.about} and (name, False) in rule.observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,15 +35,20 @@ def side(figure: AspectEstimate, threshold: Threshold) -> str:
 
 
 def estimate_text(
-    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style = plain
+    participant: Participant,
+    estimate: Estimate,
+    thresholds: Sequence[Asking],
+    style: Style = plain,
+    assumption: str = "",
 ) -> str:
     """Return the estimate as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, thresholds, style))
+    assuming = f", assuming {assumption}" if assumption else ""
+    heading = f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
+    return "".join(f"{line.rstrip()}\n" for line in (heading, *_lines(estimate, thresholds, style)))
 
 
-def _lines(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
+def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
     sampling = estimate.sampling
-    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
     first, *more = wrapped(
         f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
