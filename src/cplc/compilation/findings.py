@@ -149,13 +149,13 @@ class EstimateFinding(Finding):
         return bool(self.query.lines)
 
     def text(self, style: Style = plain) -> str:
-        return estimate_text(self.query.participant, self.estimate, self._asking(), style)
+        return estimate_text(self.query.participant, self.estimate, self._asking(), style, self.query.assumption)
 
     def concise(self) -> str:
         return estimate_concise(self.query.participant, self.estimate, self._asking())
 
     def data(self) -> dict[str, object]:
-        return estimate_data(self.query.participant, self.estimate, self._asking())
+        return estimate_data(self.query.participant, self.estimate, self._asking(), self.query.assumption)
 
     def drawings(self) -> Iterator[tuple[str, str]]:
         return estimate_drawings(self.query.participant, self.estimate)

@@ -35,15 +35,22 @@ def side(figure: AspectEstimate, threshold: Threshold) -> str:
 
 
 def estimate_text(
-    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style = plain
+    participant: Participant,
+    estimate: Estimate,
+    thresholds: Sequence[Asking],
+    style: Style = plain,
+    assumption: str = "",
 ) -> str:
     """Return the estimate as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, thresholds, style))
+    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, thresholds, style, assumption))
 
 
-def _lines(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
+def _lines(
+    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style, assumption: str
+) -> Iterator[str]:
     sampling = estimate.sampling
-    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
+    assuming = f", assuming {assumption}" if assumption else ""
+    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
     first, *more = wrapped(
         f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
@@ -95,12 +102,15 @@ def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
     return f"estimated {figure.goal_count / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
 
 
-def estimate_data(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> Data:
+def estimate_data(
+    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], assumption: str = ""
+) -> Data:
     """Return the estimate as what JSON can say."""
     sampling = estimate.sampling
     return {
         "agent": participant.name,
         "plays": list(participant.agents),
+        "assuming": assumption or None,
         "runs": sampling.runs,
         "seed": sampling.seed,
         "scheduler": sampling.scheduler,
