@@ -65,7 +65,7 @@ class _Sketch:
             Message(
                 name,
                 sender,
-                receiver,
+                (receiver,),
                 (),
                 _all(after),
                 tuple(rivals),

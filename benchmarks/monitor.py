@@ -62,7 +62,7 @@ def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, obje
                 "case": f"order-{case}",
                 "message": taken.event,
                 "sender": message.sender,
-                "recipients": [message.receiver],
+                "recipients": list(message.receivers),
                 "time": moment.isoformat(),
             }
 

@@ -32,7 +32,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "lowering": {"source", "runtime", "diagnostics", "logic", "automata", "system", "statespace", "semantics"},
     "ispl": {"source", "diagnostics", "logic", "system", "syntax", "semantics"},
     "export": {"logic", "system"},
-    "simulation": {"runtime", "logic", "system", "statespace", "reductions", "engines", "checking"},
+    "simulation": {"runtime", "logic", "automata", "system", "statespace", "reductions", "engines", "checking"},
     "mutation": {"source", "logic", "system", "checking", "semantics", "lowering", "ispl"},
     "compatibility": {"runtime", "logic", "system", "statespace", "checking", "simulation"},
     "decision": {"runtime", "logic", "system", "statespace"},

@@ -88,7 +88,7 @@ module.exports = grammar({
     threshold: ($) => seq($.name, choice('>', '>='), optional('-'), $.number, optional($.expectation)),
 
     message: ($) => prec.right(seq(
-      field('sender', $.reference), '->', field('receiver', $.reference), ':', field('name', $.name),
+      field('sender', $.reference), '->', list(field('receiver', $.reference)), ':', field('name', $.name),
       optional($.parameters), repeat($._clause),
     )),
     _condition: ($) => choice(...['after', 'unless', 'if'].map((word) => seq(word, $.expression))),

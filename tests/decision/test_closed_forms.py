@@ -232,7 +232,8 @@ def test_a_decision_forbids() -> None:
     only_this = replace(alice, decisions=(Decision(e.FALSE, (3,), "never that"),))
     figure = analyse(given, only_this, exact=True).figure("achievement")
     assert figure.guaranteed == _exactly("0.6")
-    assert figure.advice is None
+    assert figure.advice is not None
+    assert [one.steps for one in figure.advice.situations] == [("deliver this",)]
     stuck = replace(alice, decisions=(Decision(e.FALSE, (2, 3), "nothing"),))
     assert "stuck" in [remark.kind for remark in analyse(given, stuck).remarks]
 

@@ -136,7 +136,7 @@ def test_walking_away_ends_a_losing_deal() -> None:
   Ann -> Bob : pay     after order
 """
     game = _game(body, "    value order: +1, pay: -5\n    believes Bob: offer 1")
-    assert game.alone()[3] == -4
+    assert game.alone()[3] == 1
     assert game.staying_away.figures[3] == 0
     assert game.verdict([("value", ">", Fraction(0))]) == "take part"
     assert game.verdict([("value", ">", Fraction(1))]) == "stay away"

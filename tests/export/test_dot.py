@@ -58,7 +58,7 @@ def test_agents_messages_and_commitments_are_drawn(path: Path) -> None:
     edges = {(edge.get_source(), edge.get_destination()) for edge in graph.get_edges()}
     for message in system.messages:
         assert (f'"agent {message.sender}"', f'"message {message.name}"') in edges
-        assert (f'"message {message.name}"', f'"agent {message.receiver}"') in edges
+        assert all((f'"message {message.name}"', f'"agent {one}"') in edges for one in message.receivers)
     touched = {
         (f'"message {step.event}"', f'"{operation.commitment}"')
         for step in system.steps

@@ -68,7 +68,7 @@ class Traces:
 def label_of(system: System, hidden: str, step: Step) -> Label:
     """Return what is seen of a step: nothing of a restart, and of messages from and to a hidden role."""
     message = system.message.get(step.event)
-    if message is not None and hidden in (message.sender, message.receiver):
+    if message is not None and hidden in message.roles:
         return ()
     match step.kind:
         case "restart":

@@ -17,7 +17,7 @@ from tests.support.generators.protocols import plans
 from tests.support.generators.systems import roles, systems
 from tests.support.random_examples import examples
 
-from cplc.checking.ltl_progression import NotProgressible, progression
+from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.compilation import CplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Read, conj

@@ -134,16 +134,20 @@ class Watched:
             assert isinstance(act, t.Does)
             if kind == "tick" and act.verb == "tick":
                 true.add(act)
+            if kind == "act" and (act.verb, act.subject) == ("act", name):
+                true.add(act)
             if kind == "message":
-                message = self._model.message[name]
-                actor = message.sender if self._model.sync else message.receiver
-                if (act.verb, act.subject) in (("take", name), ("act", actor)):
+                message_name, _, receiver = name.partition(" ")
+                actor = self._model.message[message_name].sender if self._model.sync else receiver
+                if (act.verb, act.subject) in (("take", message_name), ("act", actor)):
                     true.add(act)
         return frozenset(true), kind == "tick"
 
     @cached_property
     def _steps(self) -> set[tuple[frozenset[Term], bool]]:
-        steps = {self.step(("message", name)) for name in self._model.message} | {self.step(OTHER), self.step(TICK)}
+        received = [(message.name, role) for message in self._model.messages for role in message.receivers]
+        steps = {self.step(("message", f"{name} {role}")) for name, role in received}
+        steps |= {self.step(("act", role)) for _, role in received} | {self.step(OTHER), self.step(TICK)}
         return steps if self._counts_ticks else {(acts, False) for acts, _ in steps}
 
     @property

@@ -15,8 +15,8 @@ or insists on one send. All plans of a small acyclic game are enumerated.
   no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false. An
   outcome that a send of the participant makes impossible is *lost*: the belief does not count in the rest of the
   period. A belief without condition holds while any of its messages can come.
-* **Taking part.** Figures alone are of plans that act at every chance: they let no run end where they could send.
-  Plans for several thresholds may also walk away.
+* **Taking part.** Figures alone are of plans that take part: on some run something is sent that the plan insists on.
+  A later send is no duty. The only plan that does not take part is to stay away.
 
 With ``memoryless`` a plan maps the present local state alone to a choice, as uniform strategies of formulas do.
 With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
@@ -97,8 +97,8 @@ class Plan:
     sends: Mapping[int, Action]
     """The send that it insists on after each history."""
     figures: Outcome
-    never_walks_away: bool
-    """True if no run ends where something could be sent."""
+    takes_part: bool
+    """True if something that it insists on is sent on some run."""
 
     def meets(self, requirements: Collection[Requirement]) -> bool:
         """Return whether it meets all of these together."""
@@ -182,15 +182,15 @@ class Game:
     def seen(self, term: Term, world: World) -> Value | None:
         """Return the value of a term for somebody who plays all these roles."""
 
-        def role_of(first: str, second: str) -> str | None:
-            return next((role for role in (first, second) if role in self.roles), None)
+        def role_of(*ends: str) -> str | None:
+            return next((role for role in ends if role in self.roles), None)
 
         match term:
             case t.Const(value):
                 return value
             case t.Happened(name) | t.Field(name, _):
                 message = self.model.message[name]
-                role = role_of(message.receiver, message.sender)
+                role = role_of(*message.receivers, message.sender)
                 missing = False if isinstance(term, t.Happened) else None
                 return missing if role is None else self.reference.value(term, world, role)
             case t.Sent(name):
@@ -287,7 +287,9 @@ class Game:
         """
         world = self.reference.world(state)
         arriving = frozenset(
-            one.name for one in self.model.messages if one.receiver in self.roles and world.in_flight(one.name)
+            one.name
+            for one in self.model.messages
+            if any(receiver in self.roles and world.in_flight(one.name, receiver) for receiver in one.receivers)
         )
         return self._leads_to(state, draws, targets, avoiding, arriving)
 
@@ -509,25 +511,25 @@ class Game:
     def evaluate(self, sends: Mapping[int, Action]) -> Plan:
         """Return the guaranteed figures of a plan; what it does not name it waits for."""
         figures: dict[int, Outcome] = {}
-        walks_away = False
+        takes_part = False
 
         def of(number: int) -> Outcome:
-            nonlocal walks_away
+            nonlocal takes_part
             if number in figures:
                 return figures[number]
             position = self.positions[number]
             options = list(self._continuations(position, sends))
             outcomes = [self._mean(one, of) for one in options]
             insists = bool(position.actions.get(sends.get(position.history, ("", ()))))
+            takes_part |= insists
             if not insists and (position.may_end or not options):
                 self.stuck += not position.may_end
                 outcomes.append(self.end(position.node))
-                walks_away |= bool(position.actions)
             figures[number] = _worst(outcomes)
             return figures[number]
 
         guaranteed = _worst([self._mean(one, of) for one in self.start])
-        return Plan(dict(sends), guaranteed, not walks_away)
+        return Plan(dict(sends), guaranteed, takes_part)
 
     def _mean(self, distribution: Distribution, of: Callable[[int], Outcome]) -> Outcome:
         if len(distribution) == 1:
@@ -592,26 +594,22 @@ class Game:
 
     @cached_property
     def participating(self) -> list[Plan]:
-        """The plans that act at every chance: no run ends where something could be sent."""
-        return [plan for plan in self.plans if plan.never_walks_away]
+        """The plans that take part; all plans, which are one and the same, where nothing can be sent."""
+        return [plan for plan in self.plans if plan.takes_part] or self.plans
 
     def alone(self) -> Outcome:
-        """Return the best of each figure by itself, over the plans that act at every chance."""
+        """Return the best of each figure by itself, over the plans that take part."""
         best = [max(plan.figures[k] for plan in self.participating) for k in range(4)]
         return tuple(best)  # type: ignore[return-value]
 
     def verdict(self, requirements: Collection[Requirement]) -> Verdict:
-        """Return what a deterministic plan can do about these requirements together.
-
-        Where staying away meets them, only a plan that acts at every chance counts; otherwise a plan may walk away.
-        """
-        away = self.staying_away.meets(requirements)
+        """Return what a deterministic plan that takes part can do about these requirements together."""
         if any(plan.meets(requirements) for plan in self.participating):
-            return "indifferent" if away else "take part"
-        return "take part" if not away and any(plan.meets(requirements) for plan in self.plans) else "stay away"
+            return "indifferent" if self.staying_away.meets(requirements) else "take part"
+        return "stay away"
 
     def front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
-        """Return the Pareto points of these figures over the plans that act at every chance."""
+        """Return the Pareto points of these figures over the plans that take part."""
         positions = [ASPECTS.index(aspect) for aspect in aspects]
         points = {tuple(plan.figures[k] for k in positions) for plan in self.participating}
         return _undominated(points)
@@ -620,34 +618,51 @@ class Game:
         """Return the Pareto points with full observation, from the points of each position."""
         assert self.full_observation
         picked = [ASPECTS.index(aspect) for aspect in aspects]
-        points_of: dict[int, _Points] = {}
+        memo: dict[int, tuple[_Points, _Points]] = {}
 
-        def of(number: int) -> _Points:
-            if number not in points_of:
+        def of(number: int) -> tuple[_Points, _Points]:
+            """Return the points of all plans from a position, and of those that take part after it."""
+            if number not in memo:
                 position = self.positions[number]
-                waiting = [_weighted(one, of) for one in position.options]
-                if position.may_end or not waiting:
+                ends: list[_Points] = []
+                if position.may_end or not position.options:
                     end = self.end(position.node)
-                    waiting.append({tuple(end[k] for k in picked)})
-                points = set() if position.actions and position.may_end else _minima(waiting)
+                    ends.append({tuple(end[k] for k in picked)})
+                free = _minima([*map(all_plans, position.options), *ends])
+                taking = taking_part(position.options, ends)
                 for distributions in position.actions.values():
                     if distributions:
-                        steps = [*position.options, *distributions]
-                        points |= _minima([_weighted(step, of) for step in steps])
-                points_of[number] = _undominated(points)
-            return points_of[number]
+                        taking |= _minima(list(map(all_plans, [*position.options, *distributions])))
+                memo[number] = _undominated(free | taking), _undominated(taking)
+            return memo[number]
 
-        return _undominated(_minima([_weighted(one, of) for one in self.start]))
+        def all_plans(step: Distribution) -> _Points:
+            return _weighted(step, [of(target)[0] for _, target in step])
+
+        def taking_part(steps: Sequence[Distribution], ends: Sequence[_Points]) -> _Points:
+            """Return the points of plans that take part after one of these steps."""
+            points: _Points = set()
+            for chosen, step in enumerate(steps):
+                for place in range(len(step)):
+                    each = []
+                    for at, other in enumerate(steps):
+                        sets = [of(target)[at == chosen and k == place] for k, (_, target) in enumerate(other)]
+                        each.append(_weighted(other, sets))
+                    points |= _minima([*each, *ends])
+            return points
+
+        return _undominated(taking_part(self.start, []) or _minima(list(map(all_plans, self.start))))
 
 
 _Points = set[tuple[Fraction, ...]]
 """Guaranteed figures of plans."""
 
 
-def _weighted(distribution: Distribution, of: Callable[[int], _Points]) -> _Points:
+def _weighted(distribution: Distribution, sets: Sequence[_Points]) -> _Points:
+    """Return the means of one point of each set, by the probabilities of the distribution."""
     chances = [chance for chance, _ in distribution]
     points: _Points = set()
-    for picked in product(*(of(number) for _, number in distribution)):
+    for picked in product(*sets):
         columns = zip(*picked, strict=True)
         points.add(tuple(sum((c * x for c, x in zip(chances, one, strict=True)), Fraction(0)) for one in columns))
     return _undominated(points)

@@ -73,7 +73,9 @@ def taken(system: System, step: Step, state: Valuation) -> Iterator[Valuation]:
 
 
 def _label(step: Step) -> Move:
-    return Move(step.kind, step.event, tuple(sent for _, sent in step.payload))
+    several = "@" in step.name
+    receiver = step.actor if several and step.kind == "receive" else ""
+    return Move(step.kind, step.event, tuple(sent for _, sent in step.payload), receiver, step.is_further)
 
 
 class Difference(AssertionError):
@@ -171,8 +173,8 @@ class Lockstep:
             observation[f"sent {message.name}"] = world.sent[message.name] is not None
             observation[f"received {message.name}"] = world.received[message.name] is not None
             observation[f"in flight {message.name}"] = world.in_flight(message.name)
-            for at, copy in ((message.sender, world.sent), (message.receiver, world.received)):
-                is_set = copy[message.name]
+            for at in (message.sender, *message.receivers):
+                is_set = self.reference.copy(world, message.name, at)
                 observation[f"payload {message.name}@{at}"] = None if is_set is None else is_set.payload
         observation |= world.own
         observation |= {f"commitment {name}": life.state for name, life in world.env.items()}
@@ -189,13 +191,14 @@ class Lockstep:
             observation[f"sent {message.name}"] = value(message.sent, state)
             observation[f"received {message.name}"] = value(message.received, state)
             observation[f"in flight {message.name}"] = value(message.in_flight, state)
-            for at, flag in ((message.sender, message.sent), (message.receiver, message.received)):
+            for at in (message.sender, *message.receivers):
+                flag = state[f"{message.name}@{at}"]
                 payload = tuple(
                     state[v.name]
                     for v in self.system.variables
                     if (v.kind, v.owner, v.about) == ("field", at, message.name)
                 )
-                observation[f"payload {message.name}@{at}"] = payload if value(flag, state) else None
+                observation[f"payload {message.name}@{at}"] = payload if flag else None
         observation |= {v.about: state[v.name] for v in self.system.variables if v.kind == "own"}
         for commitment in self.system.commitments:
             observation[f"commitment {commitment.name}"] = state[commitment.variable]

@@ -298,7 +298,12 @@ class Logic:
         def is_a(kinds: tuple[str, ...], event: str) -> Callable[[Move], bool]:
             return lambda move: move.kind in kinds and move.event == event
 
-        constraints = [Justice(is_a(("receive",), message.name)) for message in model.messages]
+        def is_receipt(event: str, receiver: str) -> Callable[[Move], bool]:
+            return lambda move: (move.kind, move.event) == ("receive", event) and move.receiver in ("", receiver)
+
+        constraints = [
+            Justice(is_receipt(message.name, receiver)) for message in model.messages for receiver in message.receivers
+        ]
         constraints += [Justice(is_a(("restart",), scope.name)) for scope in model.scopes]
         if self.reference.has_ticks:
             constraints.append(Justice(is_a(("tick",), ""), self.all, Move("tick", "")))

@@ -69,7 +69,7 @@ def is_done(model: CheckedModel, action: Term, move: Move | None, changes: Calla
 
 
 def _is_taken(model: CheckedModel, action: t.Does, move: Move, changes: Callable[[], Collection[Change]]) -> bool:
-    takes_effect = move.kind in ("receive", "exchange")
+    takes_effect = move.kind in ("receive", "exchange") and not move.is_further
     is_sent = move.kind in ("send", "exchange")
     match action:
         case t.Does("take", message):
@@ -79,7 +79,9 @@ def _is_taken(model: CheckedModel, action: t.Does, move: Move, changes: Callable
         case t.Does("act", role):
             if is_sent:
                 return model.message[move.event].sender == role
-            return takes_effect and model.message[move.event].receiver == role
+            if move.kind != "receive":
+                return False
+            return (move.receiver or model.message[move.event].receivers[0]) == role
         case t.Does("tick"):
             return move.kind == "tick"
         case t.Does(verb, subject, other, by_message):

@@ -98,7 +98,7 @@ class Reference:
         for message in self.model.messages:
             for role, clauses in (
                 (message.sender, [message.guard, *(update.value for update in message.updates)]),
-                (message.receiver, [update.value for update in message.receipt]),
+                *((role, [update.value for update in self._receipt(message, role)]) for role in message.receivers),
             ):
                 for clause in clauses:
                     for mention in mentioned(self.model, clause):
@@ -127,7 +127,7 @@ class Reference:
     def _deciding(self, name: str, role: str) -> Iterator[str]:
         """Yield the commitments whose state decides how this role's view of this one changes."""
         for message in self.model.messages:
-            if role in (message.sender, message.receiver):
+            if role in (message.sender, *message.receivers):
                 for operation in message.operations:
                     if operation.target is not None and name in (operation.commitment, operation.target):
                         yield operation.target if name == operation.commitment else operation.commitment
@@ -142,7 +142,13 @@ class Reference:
         message = self.model.message[name]
         if observer == message.sender:
             return world.sent[name]
-        return world.received[name] if observer in (None, message.receiver) else None
+        if observer in message.receivers:
+            return world.arrived.get((name, observer), world.received[name])
+        return world.received[name] if observer is None else None
+
+    def _receipt(self, message: Message, role: str) -> tuple[Assignment, ...]:
+        """Return what one receiver assigns on receipt."""
+        return tuple(one for one in message.receipt if self.model.variable[one.variable].role == role)
 
     def value(
         self, term: Term, world: World, observer: str | None = None, own: dict[str, Value] | None = None
@@ -229,7 +235,9 @@ class Reference:
         nothing = (None,) * len(self.model.messages)
         values = [v.domain if v.initial is None else (v.initial,) for v in self.model.variables]
         env = (NULL,) * len(self.names)
-        return [State(nothing, nothing, own, env, (NULL,) * len(self.views)) for own in product(*values)]
+        arrived = (None,) * sum(len(m.receivers) for m in self.model.messages if len(m.receivers) > 1)
+        views = (NULL,) * len(self.views)
+        return [State(nothing, nothing, own, env, views, (), arrived) for own in product(*values)]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         """Yield every enabled step with its target, and record values out of range."""
@@ -239,8 +247,9 @@ class Reference:
             if self._may_send(message, world):
                 for payload in product(*(parameter.domain for parameter in message.parameters)):
                     yield from self._sendings(message, payload, state)
-            if not self.model.sync and world.in_flight(message.name):
-                yield from self._receiving(message, state)
+            for receiver in () if self.model.sync else message.receivers:
+                if world.in_flight(message.name, receiver):
+                    yield from self._receiving(message, receiver, state)
         for scope in self.model.scopes:
             if self._may_restart(scope.name, world):
                 self._changes = frozenset()
@@ -272,10 +281,14 @@ class Reference:
 
     def _may_send(self, message: Message, world: World) -> bool:
         """Return whether channel, choice, round and scope allow it, whatever its guard says."""
-        channel = (message.sender, message.receiver)
-        busy = any(world.in_flight(m.name) for m in self.model.messages if (m.sender, m.receiver) == channel)
-        if busy and channel not in self.model.unordered:
-            return False
+        for receiver in message.receivers:
+            busy = any(
+                world.in_flight(other.name, receiver)
+                for other in self.model.messages
+                if other.sender == message.sender and receiver in other.receivers
+            )
+            if busy and (message.sender, receiver) not in self.model.unordered:
+                return False
         return not world.in_flight(message.name) and self._is_open_to(message, world)
 
     def _is_open_to(self, message: Message, world: World) -> bool:
@@ -314,27 +327,55 @@ class Reference:
         last = before.sent[message.name]
         world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
         if not self.model.sync:
-            self._look(message, before, world, message.sender, own)
+            self._look(message, before, world, message.sender, own, message.receivers[0])
             self._changes = frozenset()
             yield Move("send", message.name, payload), world.state()
-        elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
+        elif self._take_effect(message, before, world, own, message.receivers, (message.sender, *message.receivers)):
             yield Move("exchange", message.name, payload), world.state()
 
-    def _receiving(self, message: Message, state: State) -> Iterator[tuple[Move, State]]:
+    def _receiving(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield the receipt by one receiver. The message takes effect with the first one."""
         before, world = self.world(state), self.world(state)
         copy = world.sent[message.name]
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
-        if self._take_effect(message, before, world, own, (message.receiver,)):
-            yield Move("receive", message.name), world.state()
+        several = len(message.receivers) > 1
+        if several and world.received[message.name] == copy:
+            if self._receive_again(message, before, world, own, receiver):
+                yield Move("receive", message.name, (), receiver, True), world.state()
+        elif self._take_effect(message, before, world, own, (receiver,), (receiver,)):
+            yield Move("receive", message.name, (), receiver if several else ""), world.state()
 
-    def _take_effect(
-        self, message: Message, before: World, world: World, own: dict[str, Value], viewers: tuple[str, ...]
+    def _receive_again(
+        self, message: Message, before: World, world: World, own: dict[str, Value], receiver: str
     ) -> bool:
-        """Copy, update, operate, settle, clear; return False where a variable would leave its domain."""
-        if not self._assign(message.receipt, before, world, message.receiver, own):
+        """Receive what has taken effect: only the receiver's own state changes, and what follows from it."""
+        if not self._assign(self._receipt(message, receiver), before, world, receiver, own):
             self.out_of_range.add(message.name)
             return False
+        world.arrived[message.name, receiver] = world.sent[message.name]
+        observer_state = self._env_observer_state(before, world, own)
+        observer_state.read(("act", receiver))
+        observer_state.apply_automatic_rules()
+        world.env = observer_state.lives
+        self._changes = frozenset(observer_state.changes)
+        self._look(message, before, world, receiver, own, receiver)
+        return True
+
+    def _take_effect(
+        self,
+        message: Message,
+        before: World,
+        world: World,
+        own: dict[str, Value],
+        receivers: tuple[str, ...],
+        viewers: tuple[str, ...],
+    ) -> bool:
+        """Copy, update, operate, settle, clear; return False where a variable would leave its domain."""
+        for receiver in receivers:
+            if not self._assign(self._receipt(message, receiver), before, world, receiver, own):
+                self.out_of_range.add(message.name)
+                return False
         for operation in message.operations:
             name = operation.commitment if operation.verb == "create" else operation.target
             created = self.model.commitment.get(name or "")
@@ -343,8 +384,11 @@ class Reference:
                     self.out_of_range.add(message.name)
                     return False
         world.received[message.name] = world.sent[message.name]
+        for receiver in receivers:
+            if (message.name, receiver) in world.arrived:
+                world.arrived[message.name, receiver] = world.sent[message.name]
         observer_state = self._env_observer_state(before, world, own)
-        observer_state.read(("message", message.name))
+        observer_state.read(("message", f"{message.name} {receivers[0]}"))
         for operation in message.operations:
             state_name = observer_state.lives[operation.commitment].state
             if not observer_state.perform(operation):
@@ -353,9 +397,9 @@ class Reference:
         world.env = observer_state.lives
         self._changes = frozenset(observer_state.changes)
         for viewer in viewers:
-            self._look(message, before, world, viewer, own)
+            self._look(message, before, world, viewer, own, receivers[0])
         for name in message.resets:
-            world.sent[name] = world.received[name] = None
+            world.clear(name)
         return True
 
     def _assign(
@@ -422,10 +466,12 @@ class Reference:
             given=lambda deadline: self._ticks_given(deadline, before, own or {}),
         )
 
-    def _look(self, message: Message, before: World, world: World, role: str, own: dict[str, Value]) -> None:
+    def _look(
+        self, message: Message, before: World, world: World, role: str, own: dict[str, Value], receiver: str
+    ) -> None:
         """Let a role's views follow a message that it has just sent or received."""
         observer_state = self._view_observer_state(before, world, role, own)
-        observer_state.read(("message", message.name))
+        observer_state.read(("message", f"{message.name} {receiver}"))
         for operation in message.operations:
             observer_state.perform(operation)
         observer_state.apply_automatic_rules()
@@ -506,7 +552,7 @@ class Reference:
         world = self.world(state)
         self._read_restart(world, scope)
         for message in self._inside(scope):
-            world.sent[message.name] = world.received[message.name] = None
+            world.clear(message.name)
         scopes = {commitment.name: commitment.scope for commitment in self.model.commitments}
         scopes |= {commitment.name: commitment.scope for commitment in self.model.claims}
         for name in self.names:
@@ -554,7 +600,7 @@ class Reference:
             if variable.role == role:
                 local_state["own", variable.name] = world.own[variable.name]
         for message in self.model.messages:
-            if role in (message.sender, message.receiver):
+            if role in (message.sender, *message.receivers):
                 local_state["copy", message.name] = self.copy(world, message.name, role)
         for name, viewer in self.local_views:
             if viewer == role:

@@ -22,11 +22,14 @@ class Copy(NamedTuple):
 class State(NamedTuple):
     sent: tuple[Copy | None, ...]
     received: tuple[Copy | None, ...]
+    """The copies of the receivers; of several, that of the one who received it first."""
     own: tuple[Value, ...]
     env: tuple[Life, ...]
     views: tuple[Life, ...]
     clocks: tuple[int, ...] = ()
     """Counted ticks of the timed interpreter, `tests/reference/timed.py`."""
+    arrived: tuple[Copy | None, ...] = ()
+    """The copy of each receiver of each message that has several."""
 
 
 class Move(NamedTuple):
@@ -35,6 +38,10 @@ class Move(NamedTuple):
     kind: str
     event: str
     payload: tuple[Value, ...] = ()
+    receiver: str = ""
+    """The one of several receivers that receives it."""
+    is_further: bool = False
+    """True if another one has received it before."""
 
 
 class Inapplicable(NamedTuple):
@@ -80,6 +87,8 @@ class World:
     def __init__(self, model: CheckedModel, names: Iterable[str], views: Iterable[View], state: State) -> None:
         self.sent = dict(zip((m.name for m in model.messages), state.sent, strict=True))
         self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
+        several = [(m.name, role) for m in model.messages if len(m.receivers) > 1 for role in m.receivers]
+        self.arrived = dict(zip(several, state.arrived, strict=True))
         self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
         self.env = dict(zip(names, state.env, strict=True))
         self.views = dict(zip(views, state.views, strict=True))
@@ -91,7 +100,16 @@ class World:
             tuple(self.own.values()),
             tuple(self.env.values()),
             tuple(self.views.values()),
+            (),
+            tuple(self.arrived.values()),
         )
 
-    def in_flight(self, message: str) -> bool:
-        return self.sent[message] is not None and self.sent[message] != self.received[message]
+    def in_flight(self, message: str, receiver: str | None = None) -> bool:
+        """Return whether it is in flight to this receiver, or to some one."""
+        copies = [copy for (name, role), copy in self.arrived.items() if name == message and receiver in (None, role)]
+        copies = copies or [self.received[message]]
+        return self.sent[message] is not None and any(copy != self.sent[message] for copy in copies)
+
+    def clear(self, message: str) -> None:
+        self.sent[message] = self.received[message] = None
+        self.arrived |= {key: None for key in self.arrived if key[0] == message}

@@ -46,10 +46,18 @@ class TimedReference(Reference):
     ) -> None:
         super().__init__(model, observers, keeps_last_moves=keeps_last_moves)
         self.bounds, self.delays, self.asks_for_ticks = dict(bounds), dict(delays), asks_for_ticks
-        self._delayed = [] if model.sync else [m for m in model.messages if (m.sender, m.receiver) in delays]
-        watched = {(model.message[name].sender, model.message[name].receiver) for name in bounds}
-        self._aged = [m for m in model.messages if (m.sender, m.receiver) in watched]
-        """The messages of the channels on which some message is bounded."""
+        self._delayed = [
+            (m.name, receiver, delays[m.sender, receiver])
+            for m in ([] if model.sync else model.messages)
+            for receiver in m.receivers
+            if (m.sender, receiver) in delays
+        ]
+        """Each message and receiver, with the delay of the channel."""
+        watched = set(bounds)
+        while more := {m.name for m in model.messages if m.name not in watched and self._competes(m, watched)}:
+            watched |= more
+        self._aged = [m for m in model.messages if m.name in watched]
+        """The messages linked by channels to some message that is bounded."""
 
     def observing(self, views: Iterable[View], *, keeps_last_moves: bool) -> TimedReference:
         return TimedReference(
@@ -73,7 +81,7 @@ class TimedReference(Reference):
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         world = self.world(state)
-        flights = dict(zip((m.name for m in self._delayed), state.clocks, strict=False))
+        flights = dict(zip(((name, receiver) for name, receiver, _ in self._delayed), state.clocks, strict=False))
         ages = dict(zip((m.name for m in self._aged), state.clocks[len(flights) :], strict=True))
         awaited = {message.name for message in self._aged if self._is_awaited(message, world)}
         for move, after in super().moves(state):
@@ -84,11 +92,19 @@ class TimedReference(Reference):
             yield move, after._replace(clocks=self._clocks(move, self.world(after), flights, ages, awaited))
 
     def _clocks(
-        self, move: Move, after: World, flights: dict[str, int], ages: dict[str, int], awaited: Collection[str]
+        self,
+        move: Move,
+        after: World,
+        flights: dict[tuple[str, str], int],
+        ages: dict[str, int],
+        awaited: Collection[str],
     ) -> tuple[int, ...]:
         tick = int(move.kind == "tick")
         sent = move.event if move.kind in ("send", "exchange") else None
-        flying = [flights[name] + tick if after.in_flight(name) and name != sent else 0 for name in flights]
+        flying = [
+            flights[name, receiver] + tick if after.in_flight(name, receiver) and name != sent else 0
+            for name, receiver in flights
+        ]
         aged = {
             message.name: ages[message.name] + tick
             if message.name in awaited and message.name != sent and self._is_awaited(message, after)
@@ -104,25 +120,39 @@ class TimedReference(Reference):
         messages take no time or there is no other message on the channel nothing that is bounded grows older.
         """
         shortened = dict(ages)
-        for channel in {(message.sender, message.receiver) for message in self._aged}:
-            names = [m.name for m in self._aged if (m.sender, m.receiver) == channel]
-            largest = max(self.bounds[name] for name in names if name in self.bounds)
+        for group in self._groups():
+            names = [message.name for message in group]
+            largest = max((self.bounds[name] for name in names if name in self.bounds), default=0)
             above = sorted({ages[name] for name in names if ages[name] > largest})
-            takes_no_time = self._takes_no_time(channel)
+            takes_no_time = self._takes_no_time(group)
             for name in names:
                 if ages[name] > largest:
                     exact = not takes_no_time and len(names) > 1
                     shortened[name] = largest + (above.index(ages[name]) + 1 if exact else 0)
         return shortened
 
+    def _competes(self, message: Message, names: Collection[str]) -> bool:
+        """Return whether a message shares a channel with one of these."""
+        rivals = (self.model.message[name] for name in names)
+        return any(one.sender == message.sender and {*one.receivers} & {*message.receivers} for one in rivals)
+
+    def _groups(self) -> list[list[Message]]:
+        """Return the classes of messages that channels link."""
+        groups: list[list[Message]] = []
+        for message in self._aged:
+            linked = [group for group in groups if self._competes(message, [one.name for one in group])]
+            groups = [group for group in groups if group not in linked]
+            groups.append([*(one for group in linked for one in group), message])
+        return groups
+
     @property
     def is_minimal(self) -> bool:
         """Return whether ages are exact, and nothing competes for a channel on which messages take time."""
-        channels = [(message.sender, message.receiver) for message in self._aged]
-        return all(self._takes_no_time(channel) or channels.count(channel) == 1 for channel in channels)
+        return all(self._takes_no_time(group) or len(group) == 1 for group in self._groups())
 
-    def _takes_no_time(self, channel: tuple[str, str]) -> bool:
-        return self.model.sync or self.delays.get(channel) == 0
+    def _takes_no_time(self, group: Collection[Message]) -> bool:
+        channels = ((message.sender, receiver) for message in group for receiver in message.receivers)
+        return self.model.sync or all(self.delays.get(channel) == 0 for channel in channels)
 
     # --- due messages and the clock
 
@@ -137,16 +167,16 @@ class TimedReference(Reference):
         """Return whether something overdue on the same channel has been due for longer."""
         message = self.model.message[name]
         return any(
-            (other.sender, other.receiver) == (message.sender, message.receiver)
+            self._competes(other, [message.name])
             and self._is_overdue(other.name, ages, awaited)
             and ages[name] < ages[other.name]
             for other in self._aged
         )
 
     def _clock_stands_still(
-        self, world: World, flights: Mapping[str, int], ages: Mapping[str, int], awaited: Collection[str]
+        self, world: World, flights: Mapping[tuple[str, str], int], ages: Mapping[str, int], awaited: Collection[str]
     ) -> bool:
-        if any(world.in_flight(m.name) and flights[m.name] >= self.delays[m.sender, m.receiver] for m in self._delayed):
+        if any(world.in_flight(m, receiver) and flights[m, receiver] >= delay for m, receiver, delay in self._delayed):
             return True
         if any(self._is_overdue(m.name, ages, awaited) and self._may_send(m, world) for m in self._aged):
             return True
@@ -220,6 +250,7 @@ def delays_of(model: CheckedModel, channels: Iterable[tuple[str, str, int]]) -> 
     delays: dict[tuple[str, str], int] = {}
     for sender, receiver, ticks in channels:
         for message in model.messages:
-            if (sender, receiver) in (("*", "*"), (message.sender, message.receiver)):
-                delays[message.sender, message.receiver] = ticks
+            for named in message.receivers:
+                if (sender, receiver) in (("*", "*"), (message.sender, named)):
+                    delays[message.sender, named] = ticks
     return delays

@@ -132,18 +132,22 @@ class TimedGame:
         """Conditions on a turn and the move taken there, each of which holds again and again."""
         model = self.reference.model
 
-        def met(kinds: tuple[str, ...], event: str) -> Callable[[Turn, Move | None], bool]:
+        def met(kinds: tuple[str, ...], event: str, receiver: str = "") -> Callable[[Turn, Move | None], bool]:
+            def fits(move: Move | None) -> bool:
+                is_named = move is not None and move.kind in kinds and move.event == event
+                return is_named and move is not None and move.receiver in ("", receiver)
+
             def is_met(turn: Turn, taken: Move | None) -> bool:
-                if taken is not None and taken.kind in kinds and taken.event == event:
-                    return True
-                return not any(move and move.kind in kinds and move.event == event for move, _ in turn.edges)
+                return fits(taken) or not any(fits(move) for move, _ in turn.edges)
 
             return is_met
 
         def insisting(send: Move) -> Callable[[Turn, Move | None], bool]:
             return lambda turn, taken: taken == send or send not in turn.choice
 
-        conditions = [met(("receive",), message.name) for message in model.messages]
+        conditions = [
+            met(("receive",), message.name, receiver) for message in model.messages for receiver in message.receivers
+        ]
         conditions += [met(("restart",), scope.name) for scope in model.scopes]
         conditions += [
             met(SENDS, one.name) for one in model.messages if not self.assuming.isdisjoint({one.name, one.sender})

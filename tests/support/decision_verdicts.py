@@ -70,8 +70,7 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
         counts[f"{expected}: {result.verdict}"] += 1
         if not _agree(expected, result.verdict):
             yield f"{result.verdict}, and it is {expected}"
-        plans = game.participating if game.staying_away.meets(line) else game.plans
-        by_chance = _some_mixture_meets(plans, line)
+        by_chance = not game.staying_away.meets(line) and _some_mixture_meets(game.plans, line)
         if result.verdict == "stay away" and by_chance:
             yield "stay away, and a mixture of plans meets it"
         if result.reason == "only by tossing a coin":
@@ -87,6 +86,12 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
             counts["co-operation"] += bool(needed)
             if set(map(frozenset, result.sufficient)) != set(map(frozenset, needed)):
                 yield f"it depends on {result.sufficient}, and it is {needed}"
+
+
+def mixture_slack(points: Sequence[Sequence[Fraction]], least: Sequence[Fraction]) -> Fraction:
+    """Return by how much the best convex combination of the points is above these bounds in every component."""
+    slack = [[value - bound for value, bound in zip(point, least, strict=True)] for point in points]
+    return matrix_game(slack)[0]
 
 
 def _some_mixture_meets(plans: Sequence[Plan], line: Sequence[Requirement]) -> bool:

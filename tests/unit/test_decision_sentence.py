@@ -74,5 +74,5 @@ def test_alice_is_told_the_cause() -> None:
     (first, _) = _told("ecommerce", "Alice")
     assert first == [
         "Take part: you gain with 99.9 %, and keep every commitment and achieve your goals with 61 %.",
-        "Largest cost: each Provider sends `noProvide` 10 % of the time, which takes 5.9 % off your commitments.",
+        "Largest cost: each Provider sends `noProvide` 10 % of the time, which takes 8.3 % off your commitments.",
     ]

@@ -158,7 +158,7 @@ def test_every_format_tells_the_run(output_of: Callable[..., str]) -> None:
     steps = sorted((one for flow in flows for one in flow["locations"]), key=lambda one: one["executionOrder"])
     assert [one["location"]["message"]["text"].split("; ")[0] for one in steps] == step_texts
     page = output_of("html").replace("&gt;", ">")
-    assert all(f"</span>{text}" in page for text in step_texts)
+    assert all(f'<span class="what">{text}' in page for text in step_texts)
     for form in ("junit", "text"):
         shown = output_of(form).replace("&gt;", ">")
         assert all(text in shown for text in step_texts)

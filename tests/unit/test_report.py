@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from cplc.checking.results import Result
 from cplc.compilation import CplCompilation
-from cplc.report.html import fragment
+from cplc.report.html import file_part, fragment, page
 from cplc.report.json_data import result_data, trace
 from cplc.report.layout import plain
+from cplc.report.outcome import Outcome, standing
 from cplc.report.text import concise, result_text
 from cplc.source import Source
 
@@ -169,3 +170,22 @@ def test_a_restart_that_erases_a_debt_is_shown_in_data_and_page() -> None:
         "active",
         "null",
     ]
+
+
+EXPECTED = FORGETTING.replace("property lasting", "property other: EF active(c)\n  property lasting").replace(
+    "X null(c))\n", "X null(c))   expect fails\n"
+)
+
+
+def test_page_shows_an_expected_failure_as_no_success_and_where_its_run_ends() -> None:
+    compilation = CplCompilation(Source("folder/forget.cpl", EXPECTED))
+    results = [(one, standing(one)) for one in compilation.verify(compilation.declared_questions())]
+    part = file_part(Outcome("verify", "folder/forget.cpl", "", results=results))
+    assert part["counts"] == (("as expected", 1, "good"), ("failing as expected", 1, "expected"))
+    shown = page("forget.cpl", [part])
+    assert '<td class="verdict expected">fails <span class="faint">(as expected)</span></td>' in shown
+    assert shown.count("folder/forget.cpl:") == shown.count("in words") == 2  # in the text alone
+    assert re.search(r'<span class="faint mono" data-file="folder/forget.cpl" [^>]*>line \d+</span>', shown)
+    ends = re.findall(r'<td class="end">(.)', shown)
+    assert len(ends) == shown.count('<th scope="row">') > 0
+    assert set(ends) <= {"■", "↻"}

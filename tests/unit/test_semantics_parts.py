@@ -43,7 +43,7 @@ def test_parts_are_instances_with_names_of_their_own() -> None:
     assert "Payment.pay[2]" in model.message
     assert model.message["part.pay[1,2]"].parameters[0].domain == (1, 2)
     assert model.message["Payment.pay[1]"].parameters[0].domain == (1, 2, 3)
-    assert (model.message["part.owe[2]"].sender, model.message["part.owe[2]"].receiver) == ("Cus[2]", "Mer")
+    assert (model.message["part.owe[2]"].sender, model.message["part.owe[2]"].receivers) == ("Cus[2]", ("Mer",))
     assert model.commitment["part.debt[1]"].consequent == t.FactRef("part.paid[1]")
     assert model.fact["part.paid[2]"].meaning == t.Apply(
         "|", (t.Happened("part.pay[2,1]"), t.Happened("part.pay[2,2]"))
@@ -115,7 +115,7 @@ def test_family_of_part_is_bound_to_family() -> None:
           property p: forall c in Cus: K(x.B[c], x.back[c]) -> EK(x.B, x.go[1]) }
         """
     )
-    assert model.message["x.go[3]"].receiver == "Cus[3]"
+    assert model.message["x.go[3]"].receivers == ("Cus[3]",)
     assert model.message["x.back[3]"].guard == t.FALSE
     formula = model.properties[0].formula
     assert isinstance(formula, t.Apply)

@@ -37,7 +37,7 @@ def test_family_becomes_instances_block_by_block() -> None:
     names = ["request", "offer", "reject", "pay", "deliver"]
     assert [message.name for message in model.messages] == [f"{name}[{i}]" for i in (1, 2) for name in names]
     offer = model.message["offer[2]"]
-    assert (offer.sender, offer.receiver, offer.guard) == ("Mer", "Cus[2]", t.Happened("request[2]"))
+    assert (offer.sender, offer.receivers, offer.guard) == ("Mer", ("Cus[2]",), t.Happened("request[2]"))
     assert [(operation.verb, operation.commitment) for operation in offer.operations] == [("create", "goods[2]")]
     assert model.message["pay[1]"].rivals == ("reject[1]",)
     assert model.message["reject[1]"].rivals == ("pay[1]",)
@@ -133,7 +133,7 @@ def test_indices_are_computed() -> None:
         }
         """
     )
-    assert [(m.name, m.receiver) for m in model.messages[:3]] == [
+    assert [(m.name, *m.receivers) for m in model.messages[:3]] == [
         ("token[1]", "Node[2]"), ("token[2]", "Node[3]"), ("token[3]", "Node[1]"),
     ]  # fmt: skip
     assert model.message["token[1]"].guard == t.TRUE

@@ -11,8 +11,8 @@ import pytest
 from cplc.runtime.file_access import shipped
 from cplc.source import Source
 from cplc.syntax import ast
-from cplc.syntax.formula_parser import children
 from cplc.syntax.parser import parse_formula
+from cplc.syntax.tree import operands
 
 
 def _read(text: str) -> ast.Expr:
@@ -89,7 +89,7 @@ def test_bound_belongs_to_until() -> None:
 
 
 def _roles(expression: ast.Expr) -> list[str]:
-    refs = [child for child in children(expression) if isinstance(child, ast.Ref)]
+    refs = [child for child in operands(expression) if isinstance(child, ast.Ref)]
     return [".".join(segment.name.text for segment in ref.segments) for ref in refs]
 
 
@@ -152,8 +152,10 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
     ("written", "message"),
     [
         ("p &", "3: Expected an operand after `&`, found the end of the expression"),
-        ("p q", "2: Expected an operator or the end of the expression after `p`, found `q`"),
-        ("(p q)", "3: Expected an operator or `)` after `p`, found `q`"),
+        ("p q", "2: Expected an operator or the end of the expression after `p`, found `q` "
+         "(conditions are joined by `&`, `|` or `->`, arguments are separated by `,`)"),
+        ("(p q)", "3: Expected an operator or `)` after `p`, found `q` "
+         "(conditions are joined by `&`, `|` or `->`, arguments are separated by `,`)"),
         ("(p", "2: Expected an operator or `)` after `p`, found the end of the expression"),
         ("p && q", "2: `&&` is the notation of another language (write `&`)"),
         ("p or q", "2: `or` is the notation of another language (write `|`)"),
@@ -163,7 +165,8 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
         ("AGF p", "4: Expected an operator or the end of the expression after `AGF`, found `p` "
                   "(temporal operators stand apart: `A G F`)"),
         ("AG", "2: Expected an operand after `AG`, found the end of the expression"),
-        ("C(A p)", "4: Expected an operator or `)` after `A`, found `p`"),
+        ("C(A p)", "4: Expected an operator or `)` after `A`, found `p` "
+         "(conditions are joined by `&`, `|` or `->`, arguments are separated by `,`)"),
         ("forall c Cus: p", "9: Expected `in` after `c`, found `Cus`"),
         ("", "0: Expected an operand, found the end of the expression"),
         ("p # q", "2: The language has no character `#` (comments begin with `//`)"),

@@ -206,7 +206,7 @@ def test_spans_point_into_the_file() -> None:
     assert isinstance(means, ast.Means)
     assert (after.condition.span.text, after.span.text) == ("(x) & y[1]", "after (x) & y[1]")
     assert (means.operations[0].span.text, message.name.span.text) == ("create g", "m")
-    assert str(message.receiver.span) == "test.cpl:2:8"
+    assert str(message.receivers[0].span) == "test.cpl:2:8"
 
 
 def test_deep_blocks_are_read_and_the_recursion_limit_stays() -> None:

@@ -82,8 +82,9 @@ async function list(uri: vscode.Uri): Promise<void> {
     protocols.set(one.protocol, [...inside, item]);
   }
   file.children.replace(
-    [...protocols].map(([name, inside]) => {
+    [...protocols].map(([name, inside], index) => {
       const item = controller.createTestItem(`${address}#${name}`, name, uri);
+      item.sortText = String(index).padStart(5, '0');
       item.children.replace(inside);
       return item;
     }),
@@ -151,6 +152,7 @@ function resultsOf(item: vscode.TestItem, verified: Verified): Result[] {
 
 function judge(run: vscode.TestRun, item: vscode.TestItem, verified: Verified): void {
   const results = resultsOf(item, verified);
+  item.description = undefined;
   const milliseconds = 1000 * results.reduce((sum, result) => sum + result.seconds, 0);
   const unknown = results.filter((result) => result.verdict === 'unknown');
   const bad = results.filter((result) => !result.as_expected && !result.advisory && result.verdict !== 'unknown');
@@ -161,6 +163,8 @@ function judge(run: vscode.TestRun, item: vscode.TestItem, verified: Verified): 
     const why = unknown.map((result) => `${result.name} is unknown: ${result.reason ?? 'no engine could say'}`);
     run.errored(item, new vscode.TestMessage(why.join('\n') || verified.end || 'no verdict was given'), milliseconds);
   } else {
+    // A test can only pass or fail: beside its tick stands that the property fails.
+    if (results.every((result) => result.verdict === 'fails' && result.as_expected)) item.description = 'fails, as expected';
     run.passed(item, milliseconds);
   }
 }

@@ -306,10 +306,6 @@ def _plain_text(system: System, condition: e.Expr) -> str:
     return condition_text(system, condition, names)
 
 
-def _open(commitment: Commitment) -> Formula:
-    return f.Atom(_is(commitment, *OPEN), f"open({commitment.name})")
-
-
 def _nothing_open(system: System) -> Formula:
     return f.And(tuple(f.Not(is_unsettled(commitment)) for commitment in system.commitments))
 
@@ -341,7 +337,7 @@ def _unrestricted(system: System) -> System:
 
 def _effects(system: System) -> Iterator[Step]:
     """Yield the steps by which messages take effect."""
-    return (step for step in system.steps if step.kind in {"receive", "exchange"})
+    return (step for step in system.steps if step.is_effect)
 
 
 # --- the checks
@@ -385,11 +381,24 @@ def _sound(system: System, _: Debts) -> _CheckParts:
             empowered = system.empowered(step, operation.commitment)
             if empowered is not None:
                 finding = f"{finding}: {empowered} does not see `{operation.commitment}`; guard it by a message"
+            elif (sender := _guarding_sender(system, step.event, operation.commitment)) is not None:
+                finding = (
+                    f"{finding}: {sender} asks for its state when it sends, which may change while it is in flight"
+                )
             elif operation.verb in _APPLIES_IF and operation.commitment in system.commitment:
                 finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
             parts.append((_never(vain, text), finding))
             places.append(step.span)
     return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
+
+
+def _guarding_sender(system: System, event: str, commitment: str) -> str | None:
+    """Return the sender of a message if the guard of its sending reads the sender's view of the commitment."""
+    views = dict(system.commitment[commitment].views) if commitment in system.commitment else {}
+    for step in system.steps:
+        if step.event == event and step.kind == "send" and views.get(step.actor) in e.reads(step.guard):
+            return step.actor
+    return None
 
 
 def _live(system: System, _: Debts) -> _CheckParts:
@@ -474,7 +483,7 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
             parts.append((are_consistent(system, one, other), meaning))
             continue
         together = f.And(tuple(f.Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
-        apart = _always(f.Not(f.And((_open(one), _open(other)))))
+        apart = _always(f.Not(f.And((is_open(one), is_open(other)))))
         both = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
         meaning = f"{both}; create one only while the other is not open"
         parts.append((f.Or((_some_time(together), apart)), meaning))
@@ -529,7 +538,7 @@ def _unseen(system: System, one: Commitment | Claim, role: str) -> str:
     if isinstance(one, Claim):
         return ""
     messages = dict.fromkeys(mentioned(system, one.antecedent) + mentioned(system, one.consequent))
-    return ", ".join(f"`{message.name}`" for message in messages if role not in (message.sender, message.receiver))
+    return ", ".join(f"`{message.name}`" for message in messages if role not in message.roles)
 
 
 def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:

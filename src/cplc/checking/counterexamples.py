@@ -478,10 +478,6 @@ class _Explainer(Generic[S]):
 def _conjunction(claims: tuple[Claim, ...]) -> Formula:
     match claims:
         case ((formula, holds),):
-            return formula if holds else _negation(formula)
+            return formula if holds else f.opposite(formula)
         case _:
             return f.And(tuple(_conjunction((claim,)) for claim in claims))
-
-
-def _negation(formula: Formula) -> Formula:
-    return formula.operand if isinstance(formula, f.Not) else f.Not(formula)

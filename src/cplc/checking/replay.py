@@ -262,22 +262,15 @@ class _Replay:
                 yield "no such round leads here"
         elif evidence.holds or not isinstance(formula, f.Knows | f.KnownFrom):
             yield "a pair of states is no evidence for a universal value"
-        elif isinstance(formula, f.KnownFrom):
-            if claim != (formula.operand, False):
-                yield "the other state is not shown to lack what should be known"
-            if any(value(expr, here) != value(expr, other) for expr in formula.observed):
-                yield "the two states differ in what is observed"
         else:
-            common = formula.mode == "common" and claim == (formula, False)
-            if claim != (formula.operand, False) and not common:
+            is_common = isinstance(formula, f.Knows) and formula.mode == "common" and claim == (formula, False)
+            if claim != (formula.operand, False) and not is_common:
                 yield "the other state is not shown to lack what should be known"
-            if formula.mode == "together" and set(evidence.agents) != set(formula.agents):
-                yield "not all the agents who know together are considered"
-            if bool(evidence.agents) != bool(formula.agents) or not set(evidence.agents) <= set(formula.agents):
-                yield "the pair is one of other agents"
-            if formula.mode != "together" and len(evidence.agents) != 1:
-                yield "one agent is enough, and needed"
-            yield from self._alike(evidence.agents, here, other)
+            if isinstance(formula, f.Knows):
+                yield from _confused_agents(formula, evidence.agents)
+                yield from self._alike(evidence.agents, here, other)
+            elif any(value(expr, here) != value(expr, other) for expr in formula.observed):
+                yield "the two states differ in what is observed"
 
     def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
         if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (f.SOME_FAIR_RUN, other):
@@ -321,3 +314,13 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
             assert_never(formula)
     if not universal:
         yield "evidence by one run or state is marked as exhaustive"
+
+
+def _confused_agents(formula: f.Knows, agents: tuple[str, ...]) -> Iterator[str]:
+    """Yield what is wrong with the agents that should confuse two states."""
+    if formula.mode == "together" and set(agents) != set(formula.agents):
+        yield "not all the agents who know together are considered"
+    if bool(agents) != bool(formula.agents) or not set(agents) <= set(formula.agents):
+        yield "the pair is one of other agents"
+    if formula.mode != "together" and len(agents) != 1:
+        yield "one agent is enough, and needed"

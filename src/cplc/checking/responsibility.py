@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final, assert_never
 
-from cplc.checking.ltl_progression import UNSATISFIABLE, VALID, NotProgressible, progression
+from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
@@ -88,7 +88,7 @@ def violated_path(ending: Evidence) -> Formula | None:
     path = formula.path
     if formula.quantifier == "A":
         return path
-    return path.operand if isinstance(path, f.Not) else f.Not(path)
+    return f.opposite(path)
 
 
 def _chain(evidence: Evidence) -> Iterator[Evidence]:
@@ -138,8 +138,8 @@ class _Goal:
         return progression(self._path, names, lambda part, at: self._satisfies(part, states[at]))
 
     def _begins(self, path: Formula, state: State) -> bool:
-        if path in (VALID, UNSATISFIABLE):
-            return path == VALID
+        if path in (f.VALID, f.UNSATISFIABLE):
+            return path == f.VALID
         return self._satisfies(f.OnPaths("E", f.Finally(path, f.Bound(0))), state)
 
     def _satisfies(self, formula: Formula, state: State) -> bool:
@@ -255,7 +255,7 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
         for one in bonds:
             if move.step is not None and before[one.variable] != "violated" == move.state[one.variable]:
                 step = system.steps[move.step]
-                by, towards = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+                by, towards = one.parties
                 message = step.event if step.kind in ("receive", "exchange") else None
                 empowered = system.empowered(step, one.name)
                 violated.append(Violation(one.name, by, towards, number, message, empowered))

@@ -109,7 +109,7 @@ def step_groups(system: System) -> list[tuple[int, ...]]:
     groups: dict[object, list[int]] = {}
     for index, step in enumerate(system.steps):
         message = system.message.get(step.event)
-        about = frozenset((message.sender, message.receiver)) if message else (step.kind, step.event)
+        about = frozenset(message.roles) if message else (step.kind, step.event)
         groups.setdefault(about, []).append(index)
     return [tuple(steps) for steps in groups.values()]
 

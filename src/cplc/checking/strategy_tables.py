@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log2
+from typing import TypeVar
 
 from cplc.checking.strategy_play import (
     RoundPlay,
@@ -36,6 +37,8 @@ MAX_SHOWN_SITUATIONS = 200
 SAMPLE_SIZE = 200
 
 _Choice = int | None
+Starts = tuple[State, ...]
+Play = TypeVar("Play", StepPlay, RoundPlay)
 
 
 def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
@@ -49,19 +52,10 @@ def strategy_evidence(engine: Engine[S], formula: Enforces, state: State, assumi
     if system.is_synchronous:
         return _enforced_in_rounds(engine, formula, plan, shown, assuming, are_all)
     assert plan is not None, "a state that is not won has no strategy"
-    choose = _choosing(engine, plan)
-
-    def truth(operand: Formula, here: State) -> bool:
-        if is_propositional(operand):
-            return propositional_value(operand, here)
-        return engine.contains(engine.satisfying(operand, assuming), here)
-
-    play = StepPlay(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
-    is_played = play.is_complete and are_all
-    if are_all and not play.is_complete and len(starts) > 1:
-        play = StepPlay(system, formula, shown.starts[:1], choose, truth)
-    bounded_engine = len(play.transitions) if play.is_complete else min(MAX_SHOWN_SITUATIONS, len(play.transitions))
-    visited = [here for here, over in zip(play.states[:bounded_engine], play.over, strict=False) if not over]
+    choose, truth = _choosing(engine, plan), _truth(engine, assuming)
+    play, is_played = _played(lambda starts: StepPlay(system, formula, starts, choose, truth), shown.starts, are_all)
+    situations = len(play.transitions) if play.is_complete else min(MAX_SHOWN_SITUATIONS, len(play.transitions))
+    visited = [here for here, over in zip(play.states[:situations], play.over, strict=False) if not over]
     is_shown = is_played and all(map(is_propositional, children(formula.goal)))
     advice = tuple(_tables(system, formula, visited, choose))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
@@ -97,6 +91,26 @@ def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) ->
     return tuple(starts)
 
 
+def _truth(engine: Engine[S], assuming: frozenset[str]) -> Callable[[Formula, State], bool]:
+    """Return the function that evaluates operands of the goal."""
+
+    def truth(operand: Formula, here: State) -> bool:
+        if is_propositional(operand):
+            return propositional_value(operand, here)
+        return engine.contains(engine.satisfying(operand, assuming), here)
+
+    return truth
+
+
+def _played(play_from: Callable[[Starts], Play], starts: Starts, are_all: bool) -> tuple[Play, bool]:
+    """Return the play from all starts or, if that is too long, from one; and whether all were played completely."""
+    play = play_from(starts if are_all else starts[:1])
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(starts) > 1:
+        play = play_from(starts[:1])
+    return play, is_played
+
+
 def _enforced_in_rounds(
     engine: Engine[S],
     formula: Enforces,
@@ -113,19 +127,12 @@ def _enforced_in_rounds(
     if plan is None:
         return replace(shown, exhaustive=True, scope="state")
 
-    def truth(operand: Formula, here: State) -> bool:
-        if is_propositional(operand):
-            return propositional_value(operand, here)
-        return engine.contains(engine.satisfying(operand, assuming), here)
-
     def advised(here: State) -> dict[str, tuple[str]]:
         joint = next((joint for joint, where in plan.chosen if engine.contains(where, here)), ())
         return {choice: (action,) for choice, action in joint}
 
-    play = RoundPlay(system, formula, shown.starts if are_all else shown.starts[:1], advised, truth)
-    is_played = play.is_complete and are_all
-    if are_all and not play.is_complete and len(shown.starts) > 1:
-        play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
+    truth = _truth(engine, assuming)
+    play, is_played = _played(lambda starts: RoundPlay(system, formula, starts, advised, truth), shown.starts, are_all)
     visited = [here for here, over in zip(play.states, play.over, strict=False) if not over]
     advice = tuple(
         _round_tables(system, formula, visited[: None if play.is_complete else MAX_SHOWN_SITUATIONS], advised)

@@ -11,11 +11,11 @@ from typing import assert_never
 
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
+from cplc.logic.kleene import Truth, conjunction, disjunction, negation
 from cplc.system.interpreter import holds
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 
-Truth = bool | None
 """None is unknown."""
 
 _Values = list[Truth]
@@ -67,9 +67,9 @@ class ThreeValuedRun:
             case f.Atom(condition, _):
                 return holds(condition, self.states[position])
             case f.Not(operand):
-                return _not(self._at(operand, position))
+                return negation(self._at(operand, position))
             case f.And(operands):
-                return _all(self._at(operand, position) for operand in operands)
+                return conjunction(self._at(operand, position) for operand in operands)
             case f.Derived():
                 shown = self.shown_value(formula, position)
                 return self._at(formula.definition, position) if shown is None else shown
@@ -112,7 +112,7 @@ class ThreeValuedRun:
             case f.Not(operand):
                 return _negated(of(operand))
             case f.And(operands):
-                return [_all(values) for values in zip(*map(of, operands), strict=True)]
+                return [conjunction(values) for values in zip(*map(of, operands), strict=True)]
             case f.Next(operand):
                 values = of(operand)
                 return [None if after is None else values[after] for after in self._following(len(values))]
@@ -122,7 +122,7 @@ class ThreeValuedRun:
                 assert bound is not None
                 return self._within(of(left), of(right), bound, rounds)
             case f.Release(left, right, None):
-                both = [_all(values) for values in zip(of(left), of(right), strict=True)]
+                both = [conjunction(values) for values in zip(of(left), of(right), strict=True)]
                 return self._until(of(right), both, endless=True)
             case f.Release(left, right, bound):
                 assert bound is not None
@@ -168,7 +168,7 @@ class ThreeValuedRun:
         unbroken: Truth = True
         while count <= bound.high and unbroken is not False and arrived is not True:
             if position is None:
-                return _any((arrived, _all((unbroken, None))))
+                return disjunction((arrived, conjunction((unbroken, None))))
             is_open = count >= bound.low
             if position in visited:
                 earlier, was_open = visited[position]
@@ -178,11 +178,11 @@ class ThreeValuedRun:
                 is_open = count >= bound.low
             visited[position] = count, is_open
             if is_open:
-                arrived = _any((arrived, _all((unbroken, right[position]))))
-            unbroken = _all((unbroken, left[position]))
+                arrived = disjunction((arrived, conjunction((unbroken, right[position]))))
+            unbroken = conjunction((unbroken, left[position]))
             step = True if ticks is None else ticks[position]
             if step is None:
-                return _any((arrived, _all((unbroken, None))))
+                return disjunction((arrived, conjunction((unbroken, None))))
             count += step
             position = following[position]
         return arrived
@@ -199,7 +199,7 @@ def _depth(formula: Formula) -> int:
 def _backwards(left: _Values, right: _Values, beyond: Truth) -> _Values:
     values: _Values = []
     for holds_still, arrives in zip(reversed(left), reversed(right), strict=True):
-        beyond = _any((arrives, _all((holds_still, beyond))))
+        beyond = disjunction((arrives, conjunction((holds_still, beyond))))
         values.append(beyond)
     return values[::-1]
 
@@ -207,31 +207,9 @@ def _backwards(left: _Values, right: _Values, beyond: Truth) -> _Values:
 def _since(left: _Values, right: _Values) -> _Values:
     values: _Values = [False]
     for holds_still, began in zip(left, right, strict=True):
-        values.append(_any((began, _all((holds_still, values[-1])))))
+        values.append(disjunction((began, conjunction((holds_still, values[-1])))))
     return values[1:]
 
 
 def _negated(values: Iterable[Truth]) -> _Values:
-    return [_not(value) for value in values]
-
-
-def _not(value: Truth) -> Truth:
-    return None if value is None else not value
-
-
-def _alike(left: Truth, right: Truth) -> Truth:
-    return None if left is None or right is None else left == right
-
-
-def _all(values: Iterable[Truth]) -> Truth:
-    result: Truth = True
-    for value in values:
-        if value is False:
-            return False
-        if value is None:
-            result = None
-    return result
-
-
-def _any(values: Iterable[Truth]) -> Truth:
-    return _not(_all(_not(value) for value in values))
+    return list(map(negation, values))

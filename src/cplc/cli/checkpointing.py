@@ -52,19 +52,17 @@ def checkpoint_options(command: Command) -> Command:
     )(command)
 
 
-def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
-    """Return the checkpointing of this run; None without ``--checkpoint``."""
-    if path is None:
-        if every is not None:
-            raise click.UsageError("--checkpoint-every requires --checkpoint")
-        return None
+def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing:
+    """Return the checkpointing of this run, which does nothing without ``--checkpoint``."""
+    if path is None and every is not None:
+        raise click.UsageError("--checkpoint-every requires --checkpoint")
     return Checkpointing(path, _DEFAULT_INTERVAL_SECONDS if every is None else every, limits)
 
 
 class Checkpointing:
-    """The checkpoint file of a run: created by the main thread, used by the working thread."""
+    """The checkpoint file of a run, if there is one: created by the main thread, used by the working thread."""
 
-    def __init__(self, path: Path, every: float, limits: Limits) -> None:
+    def __init__(self, path: Path | None, every: float, limits: Limits) -> None:
         self.path = path
         self._every = every
         self._guards = LimitMonitor(limits)
@@ -72,13 +70,15 @@ class Checkpointing:
         self._store: Checkpoint | None = None
         self._context: Context | None = None
 
-    def begin(self, system: System) -> tuple[Checkpoint, str | None]:
+    def begin(self, system: Callable[[], System]) -> tuple[Checkpoint | None, str | None]:
         """Load the checkpoint of an earlier run and save searches from now on; return the store and a message."""
+        if self.path is None:
+            return None, None
         from cplc.caching.checkpoint_file import Checkpoint, Unusable
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:
-            content = store.open(system)
+            content = store.open(system())
         except Unusable as problem:
             raise click.UsageError(
                 f"`{self.path}` cannot be resumed from: {problem}. "

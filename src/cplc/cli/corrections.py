@@ -20,7 +20,7 @@ _OTHER_OPTIONS: Final = {
     "--define": "-D", "--param": "-D", "--parameter": "-D", "--set": "-D", "--fair": "--assuming",
     "--fairness": "--assuming", "--assume": "--assuming", "--prop": "--property", "--only": "--property",
     "--all-n": "--for-all-n", "--max-memory": "--memory", "--mem": "--memory", "--colour": "--color",
-    "--no-color": "--color never", "--no-colour": "--color never",
+    "--verbose": "--detail everything", "--no-color": "--color never", "--no-colour": "--color never",
 }  # fmt: skip
 """Options of other tools, each with the one here that does the same; a command need not have it."""
 _CUTOFF: Final = 0.6

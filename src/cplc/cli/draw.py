@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 What = Literal["chart", "role", "states", "commitment", "owes", "messages"]
 Target = Literal["svg", "mermaid", "plantuml", "dot"]
+
+
+_ENDINGS: Final[dict[str, Target]] = {
+    ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".puml": "plantuml", ".plantuml": "plantuml",
+}  # fmt: skip
+_PICTURES: Final = frozenset({".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps"})
 
 
 @click.command(
@@ -67,9 +73,7 @@ Examples:
     "--to",
     "target",
     type=click.Choice(["svg", "mermaid", "plantuml", "dot"]),
-    default="svg",
-    show_default=True,
-    help="Format of the drawing.",
+    help="Format of the drawing.  [default: by the ending of --output, else svg]",
 )
 @click.option(
     "-o", "--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -85,7 +89,7 @@ def command(
     name: str | None,
     record: str | None,
     run_name: str | None,
-    target: Target,
+    target: Target | None,
     path: Path | None,
     force: bool,
     limits: Limits,
@@ -100,13 +104,14 @@ def command(
         raise click.UsageError("--name requires --what role or --what commitment")
     if path is not None and path.exists() and not force:
         raise click.UsageError(f"`{path}` exists already; --force replaces it")
+    to = target or _target_of(path)
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = compile_file(file, options)
         if compilation is not None and what not in ("role", "states") and not (what == "chart" and record):
             as_protocol(compilation, file, f"--what {what} without --run" if what == "chart" else f"--what {what}")
-        drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
+        drawn = None if compilation is None else _drawn(compilation, what, name, recorded, to)
         return drawn, diagnostics
 
     run = CommandRun("text", colour, limits)
@@ -117,6 +122,16 @@ def command(
         output.write(text)
     run.write_interruption()
     return run.exit_code()
+
+
+def _target_of(path: Path | None) -> Target:
+    """Return the format that the ending of a file names; refuse pictures that have to be made of another format."""
+    ending = "" if path is None else path.suffix.lower()
+    if ending in _PICTURES:
+        raise click.UsageError(
+            f"`{ending}` is no format of drawings: write an `.svg`, or `--to dot` and let Graphviz make the picture"
+        )
+    return _ENDINGS.get(ending, "svg")
 
 
 def _recorded(record: str, file: str, name: str | None) -> Recorded:

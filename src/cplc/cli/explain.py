@@ -37,7 +37,7 @@ def command(code: str | None) -> Exit:
         return Exit.EXPECTED
     if code not in rules and code not in EVERY_CHECK:
         hints = "".join(f"; {note.message}" for note in did_you_mean(code, (*rules, *EVERY_CHECK)))
-        raise click.UsageError(f"there is no rule or check `{code}`{hints}")
+        raise click.UsageError(f"there is no rule or check `{code}`{hints or '; `cplc explain` lists them'}")
     folder = shipped("rules" if code in rules else "checks")
     output.write((folder / f"{code}.md").read_text(encoding="utf-8").rstrip("\n") + "\n")
     return Exit.EXPECTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
     from cplc.export import Export
 
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
+
+_READERS: Final = {
+    "nusmv": "smv", "nuxmv": "smv", "mcmas": "ispl", "cwb-nc": "ccs", "cwb": "ccs", "graphviz": "dot", "storm": "prism",
+}  # fmt: skip
+"""Tools, each with the target format that it reads."""
+
+
+class _TargetChoice(_Choice):
+    """The target formats of an export, which are also found by the tools that read them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if (target := _READERS.get(value.lower())) is not None:
+            self.fail(f"{value} reads the format `{target}`: write --to {target}", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 @click.command(
     "export",
@@ -40,7 +58,7 @@ Examples:
 """,
 )
 @many_files_options
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="Target format.")
+@click.option("--to", "target", type=_TargetChoice(TARGETS), required=True, help="Target format.")
 @click.option(
     "-o",
     "--output",

@@ -16,11 +16,12 @@ from cplc.cli.load import STANDARD_INPUT, files_in
 from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour, report_bug
 from cplc.compilation import ENDINGS, compile_text
+from cplc.compilation.loader import decoded
 from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.formatter import Formatted
-from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
+from cplc.runtime.file_access import MAX_BYTES, TooManyBytes, read_bytes
 from cplc.source import STDIN_NAME, Source, Span
 
 
@@ -101,25 +102,16 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
 
 def _text(name: str) -> str | Diagnostic:
     """Return the text, unchanged: with its line ends and byte order mark."""
-    try:
-        if name == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                raise TooManyBytes("standard input", MAX_BYTES)
-        else:
-            data = read_bytes(name, MAX_BYTES)
-        return data.decode()
-    except TooManyBytes:
-        message = f"The file has more than the {MAX_SIZE:,} characters that can be read"
-        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
-    except UnicodeDecodeError as problem:
-        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
-    except (OSError, ValueError) as problem:
-        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
 
+    def read() -> bytes:
+        if name != STANDARD_INPUT:
+            return read_bytes(name, MAX_BYTES)
+        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise TooManyBytes("standard input", MAX_BYTES)
+        return data
 
-def _unreadable(name: str, message: str) -> Diagnostic:
-    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
+    return decoded(name, read)
 
 
 def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diagnostic | None:
@@ -135,7 +127,8 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diag
         try:
             output.write_file(Path(name).resolve(), after)
         except OSError as problem:
-            return _unreadable(name, f"cannot write `{name}`: {problem.strerror or problem}")
+            message = f"cannot write `{name}`: {problem.strerror or problem}"
+            return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
     return None
 
 

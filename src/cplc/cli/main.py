@@ -98,6 +98,8 @@ def guarded(command: Callable[[], int | None]) -> int:
     try:
         code = command()
     except click.ClickException as mistake:
+        if isinstance(mistake, click.NoSuchOption) and mistake.ctx is not None:
+            mistake = _unknown_option(mistake, mistake.ctx)
         with StringIO() as shown:  # the message may quote untrusted input
             mistake.show(shown)
             _write_error(shown.getvalue())

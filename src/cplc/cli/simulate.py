@@ -64,6 +64,9 @@ class _SimulationResult:
     drawn: list[DrawnRun] = field(default_factory=list)
     statistics: Statistics | None = None
 
+    def doing(self) -> str:
+        return f"run {self.statistics.runs if self.statistics else 1:,} of {self.wish.runs:,}"
+
 
 @click.command(
     "simulate",
@@ -148,10 +151,7 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Simulate the protocol or model of FILE: at random, or step by step; `-` reads standard input."""
-    if agent is not None and bias not in (None, "beliefs"):
-        raise click.UsageError("--agent requires --bias beliefs")
-    if agent is None and bias == "beliefs":
-        raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
+    _check_bias(bias, agent)
     if form == "itf" and (runs > 1 or interactive):
         raise click.UsageError("--format itf needs a single run; use --format json for several")
     wish = _Request(
@@ -164,26 +164,33 @@ def command(
         "--log" if log is not None else "--chart" if chart is not None else "",
     )  # fmt: skip
     if interactive:
-        if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
-            raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
-        from cplc.cli.interactive_run import run_interactive
-
-        return run_interactive(file, options, wish.seed, CommandRun("text", colour, limits))
+        writes = chart is not None or log is not None
+        return _interactive(wish, CommandRun("text", colour, limits), writes=writes)
     run = CommandRun("concise" if form == "itf" else form, colour, limits)
     result = _SimulationResult(wish, run)
 
-    def doing() -> str:
-        return f"run {result.statistics.runs if result.statistics else 1:,} of {runs:,}"
-
-    run.consume(_work(wish, result), doing, lambda _: None)
+    run.consume(_work(wish, result), result.doing, lambda _: None)
     _write(result)
-    if wish.log is not None:
-        wish.log.end(keep=result.statistics is not None and not run.interrupted)
     if chart is not None and result.statistics is not None:
         from cplc.drawing.outcome_bars import courses_chart
 
         output.write_file(chart, courses_chart(result.statistics, wish.file))
     return run.exit_code()
+
+
+def _interactive(wish: _Request, run: CommandRun, *, writes: bool) -> Exit:
+    if writes or wish.runs > 1 or wish.form != "text" or wish.file == "-":
+        raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
+    from cplc.cli.interactive_run import run_interactive
+
+    return run_interactive(wish.file, wish.options, wish.seed, run)
+
+
+def _check_bias(bias: Bias | None, agent: str | None) -> None:
+    if agent is not None and bias not in (None, "beliefs"):
+        raise click.UsageError("--agent requires --bias beliefs")
+    if agent is None and bias == "beliefs":
+        raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
 
 
 def _work(wish: _Request, result: _SimulationResult) -> Iterator[tuple[Diagnostic, ...]]:
@@ -252,6 +259,8 @@ def _write(result: _SimulationResult) -> None:
         case _:
             pass
     result.run.write_interruption()
+    if wish.log is not None:
+        wish.log.end(keep=result.statistics is not None and not result.run.interrupted)
 
 
 def _write_text(result: _SimulationResult, system: System) -> None:

@@ -26,6 +26,7 @@ from cplc.sweeps.job_runner import BeliefError, JobError, parts, probability
 from cplc.sweeps.jobs import (
     SWEEP_COMMANDS,
     Assignments,
+    Cell,
     Job,
     JobResult,
     SourceText,
@@ -215,9 +216,7 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Run a command at every point of a grid, for each of PATHS: files, and all protocols below folders."""
-    _check_options(ask, beliefs, properties, agents, workers, scheduler)
-    if measure and ask != "verify":
-        raise click.UsageError("--measure requires --do verify; `--do stats` counts states alone")
+    _check_options(ask, beliefs, properties, agents, workers, scheduler, measure=measure)
     parameters = _ranges(definitions, "-D")
     believed = _ranges(beliefs, "--belief")
     for name, some in believed.items():
@@ -226,25 +225,18 @@ def command(
     plan = SweepPlan(files_in(paths, ".cpl"), options, parameters, believed, properties or agents, split, runs, seed)
     _check_plan(plan)
     axes = _axes({**parameters, **believed}) if heat is not None else None
-    try:
-        file = None if table is None else TableFile(table, form_of(table))
-        earlier_rows = rows_by_key(resume) if resume is not None else {}
-    except TableError as problem:
-        raise click.UsageError(str(problem)) from None
-
+    file, earlier_rows = _tables(table, resume)
     first = Job(SourceText("", ""), options, _first(parameters), _first(believed), plan.names)
     sources = _sources(plan, first, "text" if form == "text" else "concise", colour)
     if sources is None:
         return Exit.WRONG
 
     count = workers or os.cpu_count() or 1
-    most = limits.memory
-    if most is None and scheduler is None:
-        most = (default_memory() or 0) // count or None
+    share_of_memory = None if scheduler is not None else (default_memory() or 0) // count or None
+    job_limits = TaskLimits(limits.seconds, share_of_memory if limits.memory is None else limits.memory)
     run = SweepRun(plan, earlier_rows)
-    jobs, job_limits = sweep_jobs(plan, sources), TaskLimits(limits.seconds, most)
     try:
-        interrupted = _run_jobs(run, executor_for(scheduler, count), jobs, job_limits, form, file)
+        interrupted = _run_jobs(run, executor_for(scheduler, count), sweep_jobs(plan, sources), job_limits, form, file)
     except ClusterError as problem:
         raise click.UsageError(str(problem)) from None
     if file is not None:
@@ -256,6 +248,19 @@ def command(
     if interrupted is not None:
         resuming = "" if file is None else f"; resume with --resume {file.partial_path}"
         output.write(f"{interrupted}: {run.progress()} are done{resuming}\n", err=True)
+    return _exit(run, interrupted)
+
+
+def _tables(table: Path | None, resume: Path | None) -> tuple[TableFile | None, dict[str, list[dict[str, Cell]]]]:
+    """Return the file of the table, and the rows of an earlier one."""
+    try:
+        file = None if table is None else TableFile(table, form_of(table))
+        return file, rows_by_key(resume) if resume is not None else {}
+    except TableError as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def _exit(run: SweepRun, interrupted: str | None) -> Exit:
     if run.has_error:
         return Exit.WRONG
     return exit_code(unexpected=run.is_unexpected, unknown=run.is_unknown or interrupted is not None)
@@ -268,7 +273,11 @@ def _check_options(
     agents: Sequence[str],
     workers: int | None,
     scheduler: str | None,
+    *,
+    measure: bool,
 ) -> None:
+    if measure and ask != "verify":
+        raise click.UsageError("--measure requires --do verify; `--do stats` counts states alone")
     if beliefs and ask != "analyze":
         raise click.UsageError("--belief requires --do analyze")
     if properties and ask not in ("verify", "coverage"):

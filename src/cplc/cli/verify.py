@@ -158,14 +158,7 @@ def command(
     Several files and folders are verified in parallel, with one report. Without a name, the files of the project are
     verified, those that `cplc.toml` names.
     """
-    if formula is not None and properties:
-        raise click.UsageError("--formula and --property cannot be combined")
-    if assuming is not None and formula is None:
-        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
-    if counting and not for_all:
-        raise click.UsageError("--n requires --for-all-n")
-    if for_all and formula is not None:
-        raise click.UsageError("--formula and --for-all-n cannot be combined")
+    _check_options(formula, properties, assuming, counting, for_all=for_all)
     if checkpoint is not None and (for_all or watch):
         raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     saved = checkpointing_for(checkpoint, every, limits)
@@ -204,25 +197,21 @@ def command(
         if every_size is not None:
             yield from every_size.verify(questions.questions, engine)
             return
-        stores: list[ResultStore] = []
-        if saved is not None:
-            store, message = saved.begin(compilation.system)
-            stores.append(store)
-            if message is not None:
-                yield message
-        if is_enabled(cache) and (cache_store := shared_store()) is not None:
-            stores.append(cache_store)
+        store, message = saved.begin(lambda: compilation.system)
+        if message is not None:
+            yield message
+        cached = shared_store() if is_enabled(cache) else None
+        stores: list[ResultStore] = [one for one in (store, cached) if one is not None]
         is_complete = True
         for result in _answered(
             compilation, questions.questions, engine, vacuity=vacuity, stores=stores, on_answer=verification.settle
         ):
             is_complete &= result.answer != "unknown"
             yield result
-        if saved is not None:
-            saved.ended(is_complete=is_complete)
+        saved.ended(is_complete=is_complete)
 
     def doing() -> str:
-        return verification.doing() + (saved.doing() if saved is not None else "")
+        return verification.doing() + saved.doing()
 
     try:
         run.consume(work(), doing, report.take, verification.context)
@@ -232,15 +221,33 @@ def command(
         report.fail(problem)
         raise
     if run.stopped is not None:
-        message = None if saved is None else saved.stopped(run.stopped, report.tell)
+        message = saved.stopped(run.stopped, report.tell)
         report.stop(run.interrupted or "")
         report.tell(message)
     if itf is not None:
         report.write_traces(output.place_below(itf, file))
     report.finish()
-    if saved is not None and run.interrupted is None:
+    if run.interrupted is None:
         report.tell(saved.problem)
     return report.exit
+
+
+def _check_options(
+    formula: str | None,
+    properties: Sequence[str],
+    assuming: Sequence[str] | None,
+    counting: str,
+    *,
+    for_all: bool,
+) -> None:
+    if formula is not None and properties:
+        raise click.UsageError("--formula and --property cannot be combined")
+    if assuming is not None and formula is None:
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
+    if counting and not for_all:
+        raise click.UsageError("--n requires --for-all-n")
+    if for_all and formula is not None:
+        raise click.UsageError("--formula and --for-all-n cannot be combined")
 
 
 def _asked(

@@ -55,12 +55,17 @@ class Match:
         several |= {self.renamed(player.agent) for player in self.new.players if len(player.actions) > 1}
         return tuple(name for name in self.roles if name in several)
 
-    def signature(self, message: Message, *, is_new: bool) -> tuple[str, str, str] | None:
-        """Return name, sender and receiver in the names of the old version; None if the message is hidden."""
-        named = (message.name, message.sender, message.receiver)
-        name, sender, receiver = map(self.renamed, named) if is_new else named
+    def signature(self, message: Message, *, is_new: bool, by: str | None = None) -> tuple[str, str, str] | None:
+        """Return name, sender and receivers in the names of the old version; None if the message is hidden.
+
+        A receipt ``by`` a role has only that receiver, and is hidden if the role is.
+        """
+        rename = self.renamed if is_new else str
+        sender, receivers = rename(message.sender), sorted(map(rename, message.receivers if by is None else (by,)))
         visible_roles = self.roles
-        return (name, sender, receiver) if sender in visible_roles and receiver in visible_roles else None
+        if sender not in visible_roles or not set(receivers) <= set(visible_roles):
+            return None
+        return rename(message.name), sender, ", ".join(receivers)
 
     def successor(self, commitment: Commitment) -> Commitment | None:
         """Return the new version's commitment with the same name and parties, or None."""

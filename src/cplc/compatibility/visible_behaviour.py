@@ -173,7 +173,8 @@ def _seen(match: Match, system: System, step: Step, *, is_new: bool, is_mixed: b
         case "tick":
             return (TICK,)
         case "send" | "receive" | "exchange" if step.event in system.message:
-            signature = match.signature(system.message[step.event], is_new=is_new)
+            receiver = step.actor if step.kind == "receive" else None
+            signature = match.signature(system.message[step.event], is_new=is_new, by=receiver)
             if signature is None:
                 return ()
             if step.kind == "exchange" and is_mixed:

@@ -80,7 +80,7 @@ def _unbounded(model: CheckedModel) -> tuple[tuple[str, str], ...]:
     """Return the channels on which messages may take any time."""
     if model.sync:
         return ()
-    ends = dict.fromkeys((message.sender, message.receiver) for message in model.messages)
+    ends = dict.fromkeys(channel for message in model.messages for channel in message.channels)
     return tuple(one for one in ends if one not in model.delays)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,7 @@ from cplc.compilation.cpl import CplCompilation
 from cplc.compilation.interface import Channels, Compilation, NotApplicable, Strategies
 from cplc.compilation.ispl import IsplCompilation
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
 from cplc.source import Source, Span
 
@@ -77,8 +77,13 @@ def with_places(diagnostics: Iterable[Diagnostic], places: Mapping[str, Span]) -
 
 def _text(name: str, most: int) -> str | Diagnostic:
     """Return the text of a file named by the user, which may be a pipe."""
+    return decoded(name, lambda: read_bytes(name, 4 * most + 3, or_pipe=True), "utf-8-sig", most)
+
+
+def decoded(name: str, read: Callable[[], bytes], encoding: str = "utf-8", most: int = MAX_SIZE) -> str | Diagnostic:
+    """Return the text of a file, or the diagnostic of an unreadable file."""
     try:
-        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
+        return read().decode(encoding)
     except IsADirectoryError:
         return _unreadable(name, f"`{name}` is a directory, not a file")
     except NotRegular:
@@ -88,9 +93,25 @@ def _text(name: str, most: int) -> str | Diagnostic:
         return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
+    except FileNotFoundError as problem:
+        return _unreadable(name, f"cannot read `{name}`: {problem.strerror}", *_file_meant(name))
     except (OSError, ValueError) as problem:
         return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
 
 
-def _unreadable(name: str, message: str) -> Diagnostic:
-    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
+def _file_meant(name: str) -> tuple[Note, ...]:
+    """Return the hint with the file of the same folder that was meant, for example with the ending left out."""
+    path = Path(name)
+    try:
+        models = [one.name for one in path.parent.iterdir() if one.suffix in (".cpl", ".ispl")]
+    except OSError:
+        return ()
+    by_stem = {Path(one).stem: one for one in sorted(models, reverse=True)}
+    fitting = by_stem.get(path.name)
+    closest = did_you_mean(path.stem, by_stem) if fitting is None else ()
+    meant = [fitting] if fitting else [by_stem[one.text] for note in closest for one in note.replacements]
+    return tuple(Note(f"did you mean `{path.with_name(one)}`?", None, "hint") for one in meant)
+
+
+def _unreadable(name: str, message: str, *notes: Note) -> Diagnostic:
+    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message, *notes)

@@ -220,7 +220,9 @@ def limited(model: CheckedModel, commitment: Commitment) -> tuple[Limited, ...]:
     family = {role.name: role.family for role in model.roles}
     senders = dict.fromkeys((family[commitment.debtor], *(family[message.sender] for message in model.messages)))
     sending = {family[message.sender] for message in model.messages}
-    channels = dict.fromkeys((family[message.sender], family[message.receiver]) for message in model.messages)
+    channels = dict.fromkeys(
+        (family[sender], family[receiver]) for message in model.messages for sender, receiver in message.channels
+    )
     own = (Limited(sender) for sender in senders if sender in sending)
     return (*own, *(Limited(*ends) for ends in channels)) if not model.sync else tuple(own)
 
@@ -238,7 +240,7 @@ def bounded(model: CheckedModel, name: str, limits: Limits, without: tuple[str, 
     )
 
     def delays() -> Iterator[tuple[tuple[str, str], int]]:
-        for sender, receiver in dict.fromkeys((message.sender, message.receiver) for message in messages):
+        for sender, receiver in dict.fromkeys(channel for message in messages for channel in message.channels):
             delay = ticks.get(Limited(family[sender], family[receiver]))
             if delay is not None:
                 yield (sender, receiver), delay

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from math import inf, isinf
+from math import inf, isinf, prod
 
-from cplc.decision.components import ComponentCache, ComponentGroup, isomorphic_components
+from cplc.decision.components import (
+    MAX_PLAIN_STATES,
+    ComponentCache,
+    ComponentGroup,
+    isomorphic_components,
+    rewards_by_step,
+)
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
 from cplc.decision.mdp import Semantics
-from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PartPlan, PlanProblem, Status
+from cplc.decision.observation import is_closed
+from cplc.decision.part_plans import PartPlan, does_take_part
+from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PlanProblem, Status
 from cplc.decision.reachability import step_name
 from cplc.decision.results import (
     VERDICT_OF_PLAN,
@@ -141,8 +150,9 @@ class _Analysing:
 
     # --- models
 
-    def cache(self, attitude: Attitude = Attitude.TAKES_PART, assumed: frozenset[str] | None = None) -> ComponentCache:
-        key = attitude, self.assumed if assumed is None else assumed
+    def cache(self, attitude: Attitude = Attitude.FREE, assumed: frozenset[str] | None = None) -> ComponentCache:
+        """Return the models; those of plans that take part are the models of all plans."""
+        key = max(attitude, Attitude.FREE), self.assumed if assumed is None else assumed
         if key not in self._caches:
             cache = ComponentCache(
                 self.system, self.participant, self.exact, self.fairness, self.reduction, self.limit, *key,
@@ -183,19 +193,24 @@ class _Analysing:
         key = attitude, assumed, aspect
         if key not in self._full:
             cache = self.cache(attitude, assumed)
+            taking_part = attitude == Attitude.TAKES_PART
             if aspect in ("conformance", "achievement"):
                 groups = cache.groups(self.condition(aspect))
-                self._full[key] = cache.bounds(groups, True), cache.is_same_for_all_choices(groups)
+                bounds = cache.bounds(groups, True, taking_part=taking_part)
+                self._full[key] = bounds, cache.is_same_for_all_choices(groups)
             else:
-                groups = cache.groups(TRUE)
                 gain, benefit = total_reward_and_benefit(
-                    cache, groups, with_cdf_bounds=False, with_benefit=self.with_benefit
+                    cache,
+                    cache.groups(TRUE),
+                    with_cdf_bounds=False,
+                    with_benefit=self.with_benefit,
+                    taking_part=taking_part,
                 )
                 self._keep_gain(gain, benefit, attitude, assumed)
         return self._full[key]
 
     def _keep_gain(self, gain: TotalReward, benefit: Figure, attitude: Attitude, assumed: frozenset[str]) -> None:
-        is_same = gain.distribution is not None
+        is_same = attitude == Attitude.STAYS_AWAY
         self._full[attitude, assumed, "value"] = gain.guaranteed, is_same
         self._full[attitude, assumed, "benefit"] = benefit.guaranteed, is_same
 
@@ -223,7 +238,9 @@ class _Analysing:
         values: tuple[Sensitivity, ...] = ()
         if participant.worth:
             try:
-                gain, benefit = total_reward_and_benefit(cache, cache.groups(TRUE), with_cdf_bounds=sensitivity)
+                gain, benefit = total_reward_and_benefit(
+                    cache, cache.groups(TRUE), with_cdf_bounds=sensitivity, taking_part=True
+                )
                 self._keep_gain(gain, benefit, Attitude.TAKES_PART, self.assumed)
                 gain, benefit = self._attained_gain(gain), self._attained(benefit)
                 if sensitivity:
@@ -261,8 +278,8 @@ class _Analysing:
         cache = self.cache()
         figure = Figure(
             aspect,
-            cache.bounds(groups, True),
-            cache.bounds(groups, False),
+            cache.bounds(groups, True, taking_part=True),
+            cache.bounds(groups, False, taking_part=True),
             endings=tuple(_endings(cache, groups)),
         )
         return self._attained(figure)
@@ -299,10 +316,26 @@ class _Analysing:
             if is_same or not self.has_decisions or isinf(full.low) or isinf(full.high):
                 return full, None
             least = Bounds(least.low, full.high)
-            bounds, plans = self.problem((aspect,), attitude, assumed).alone(0)
+            plans: tuple[PartPlan, ...] | None = None
+            if aspect == "benefit":
+                bounds, plans = self._benefit_of_separate_plans(attitude, assumed, full)
+            if plans is None:
+                problem = self.problem((aspect,), attitude, assumed)
+                bounds, plans = problem.alone(0, taking_part=attitude == Attitude.TAKES_PART)
         except ResourceExhausted:
             return least, None
         return bounds, strategy_of(plans, self.participant.agents)
+
+    def _benefit_of_separate_plans(
+        self, attitude: Attitude, assumed: frozenset[str], full: Bounds
+    ) -> tuple[Bounds, tuple[PartPlan, ...] | None]:
+        """Return the benefit of the plan that is best for the expected value, if no plan has a larger one."""
+        problem = self.problem(("value",), attitude, assumed)
+        _, plans = problem.alone(0, taking_part=attitude == Attitude.TAKES_PART)
+        bounds = full if full.high == 0 else problem.benefit_of(plans)
+        if bounds is None or not is_closed(Bounds(bounds.low, full.high)):
+            return full, None
+        return Bounds(bounds.low, full.high), plans
 
     # --- thresholds together
 
@@ -315,12 +348,12 @@ class _Analysing:
 
     def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
         try:
-            decided = self.decided(thresholds, Attitude.TAKES_PART, assumed)
-            away: Status = "fails" if self.semantics == "paper" else decided.status
-            if self.has_decisions:
+            away: Status = "fails"
+            if self.semantics != "paper":
                 away = self.decided(thresholds, Attitude.STAYS_AWAY, assumed).status
-            if away == "fails" and decided.status != "passes" and self.has_decisions:
-                decided = self.decided(thresholds, Attitude.FREE, assumed)
+            # Where staying away fails, a plan that passes takes part.
+            attitude = Attitude.FREE if away == "fails" else Attitude.TAKES_PART
+            decided = self.decided(thresholds, attitude, assumed)
         except ResourceExhausted as exhausted:
             return LineResult(thresholds, "undecided", reason=str(exhausted))
         passing: PlanVerdict = "indifferent" if away == "passes" else "take part"
@@ -348,16 +381,45 @@ class _Analysing:
                 open_thresholds.append(one)
         decided = Decided("passes")
         aspects = tuple(dict.fromkeys(one.aspect for one in open_thresholds))
+        if "benefit" in aspects:
+            plan = self._separate_plan(open_thresholds, attitude, assumed)
+            if plan is not None:
+                figures = dict(same) | plan[1]
+                return Decided("passes", plan[0], tuple(figures.values()), tuple(figures))
         for subset in (tuple(one for one in aspects if one != "benefit"), aspects):
             if subset and decided.status == "passes" and decided.aspects != subset:
                 problem = self.problem(subset, attitude, assumed)
                 decided = replace(
-                    problem.decide([one for one in open_thresholds if one.aspect in subset]), aspects=subset
+                    problem.decide(
+                        [one for one in open_thresholds if one.aspect in subset],
+                        taking_part=attitude == Attitude.TAKES_PART,
+                    ),
+                    aspects=subset,
                 )
         if decided.by_chance and decided.aspects != aspects:
             decided = replace(decided, reason=PERHAPS_BY_CHANCE, by_chance=False)
         figures = dict(same) | dict(zip(decided.aspects, decided.figures, strict=False))
         return replace(decided, aspects=tuple(figures), figures=tuple(figures.values()))
+
+    def _separate_plan(
+        self, thresholds: Sequence[Threshold], attitude: Attitude, assumed: frozenset[str]
+    ) -> tuple[tuple[PartPlan, ...], dict[Aspect, Bounds]] | None:
+        """Return a plan that passes and plans each part by itself, with its figures, if there is an obvious one.
+
+        The probability to gain is that of the sum of all parts, which otherwise needs a joint model of them.
+        """
+        aspects = tuple(dict.fromkeys(("value", *(one.aspect for one in thresholds if one.aspect != "benefit"))))
+        with suppress(ResourceExhausted):
+            problem = self.problem(aspects, attitude, assumed)
+            dimensions = range(len(aspects))
+            for plan in problem.candidates(dimensions, taking_part=attitude == Attitude.TAKES_PART):
+                benefit = problem.benefit_of(plan)
+                if benefit is not None:
+                    figures: dict[Aspect, Bounds] = dict(zip(aspects, problem.figures_of(plan), strict=True))
+                    figures["benefit"] = benefit
+                    if all(judged(figures[one.aspect], one) == "holds" for one in thresholds):
+                        return plan, {one.aspect: figures[one.aspect] for one in thresholds}
+        return None
 
     def _front(self, thresholds: Sequence[Threshold]) -> tuple[PlanFigures, ...]:
         """Return the Pareto points of strategies that take part, where their figures trade off."""
@@ -365,11 +427,23 @@ class _Analysing:
         open_aspects = tuple(one for one in aspects if not self.full(one, Attitude.TAKES_PART, self.assumed)[1])
         if len(open_aspects) < 2 or not self.has_decisions:
             return ()
+        if "benefit" in open_aspects and self._joint_states() > MAX_PLAIN_STATES:
+            return ()
         try:
             problem = self.problem(open_aspects, Attitude.TAKES_PART, self.assumed)
             return tuple(self._plan_figures(open_aspects, one.figures, one.plan) for one in problem.pareto())
         except ResourceExhausted:
             return ()
+
+    def _joint_states(self) -> int:
+        """Return about how many states the joint model of all components with rewards has."""
+        worth = rewards_by_step(self.participant)
+        groups = self.cache().groups(TRUE)
+        return prod(
+            group.built.states ** len(group.components)
+            for group in groups
+            if not worth.keys().isdisjoint(group.components[0].steps)
+        )
 
     def _plan_figures(
         self, aspects: Sequence[Aspect], figures: Sequence[Bounds], plan: Sequence[PartPlan]
@@ -427,6 +501,8 @@ def strategy_of(plans: Sequence[PartPlan], agents: Sequence[str], *, every: bool
         if not plan.part.has_choices:
             continue
         decides = True
+        if not does_take_part([plan]):
+            continue
         if plan.part.built.counts:
             counted = True
             continue
@@ -460,9 +536,10 @@ def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterato
 
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
-    """Return the number, or the word, of an end that does or does not satisfy the condition."""
+    """Return an end that does or does not satisfy the condition, preferably one that is not reached by walking away."""
     model = group.built.explored.model
-    return next((at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal), None)
+    ends = [at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal]
+    return min(ends, key=lambda at: at not in group.built.reached_by_acting, default=None)
 
 
 def _state(group: ComponentGroup, at: int) -> State:

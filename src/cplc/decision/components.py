@@ -21,10 +21,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import accumulate
 
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
+from cplc.decision.participation import committed, reached_by_acting
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.decision.results import Bounds
 from cplc.logic.expressions import (
@@ -346,6 +348,20 @@ class ComponentMdp:
         return [bool(test(packed(state))) for state in self.explored.states]
 
     @cached_property
+    def participating(self) -> ComponentMdp | None:
+        """The model of the plans that take part here, with full observation; None if nothing can be sent."""
+        result = committed(self.explored.model)
+        if result is None:
+            return None
+        states = [self.explored.states[at] for at in result.origin]
+        return ComponentMdp(self.component, replace(self.explored, model=result.model, states=states), self.counts)
+
+    @cached_property
+    def reached_by_acting(self) -> frozenset[int]:
+        """The states that are reached if the participant never waits where it can send."""
+        return frozenset(reached_by_acting(self.explored.model))
+
+    @cached_property
     def hostile(self) -> OrderedMdp:
         """The model in which the world makes the choices of the participant too."""
         return OrderedMdp(without_control(self.explored.model))
@@ -396,6 +412,7 @@ class ComponentMdp:
         copy = ComponentMdp(self.component, replace(self.explored, model=model))
         assert self.ordered.is_acyclic or self.ordered.max_roundings  # computed once and shared by all copies
         copy.__dict__["ordered"] = self.ordered.with_model(model)
+        copy.__dict__["participating"] = self.participating and self.participating.with_beliefs_of(component)
         return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
@@ -427,7 +444,7 @@ class ComponentCache:
     fairness: bool
     split: bool
     limit: int
-    attitude: Attitude = Attitude.TAKES_PART
+    attitude: Attitude = Attitude.FREE
     assumed: frozenset[str] = frozenset()
     """Roles and messages that keep going."""
     semantics: Semantics = "game"
@@ -594,6 +611,13 @@ class ComponentCache:
         """Return bounds of the probability that one component of the group ends in its goal."""
         return self.values(group.built, group.goal_states, worst).bounds(group.built.initial, worst)
 
+    def participating_bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds | None:
+        """Return the same of plans that take part in the component; None if nothing can be sent there."""
+        built = group.built.participating
+        if built is None:
+            return None
+        return self.values(built, built.goal_states(group.condition), worst).bounds(built.initial, worst)
+
     def is_same_for_all_choices(self, groups: Sequence[ComponentGroup]) -> bool:
         """Return whether every strategy of the participant guarantees the same probability."""
         for group in groups:
@@ -605,9 +629,44 @@ class ComponentCache:
                     return False
         return True
 
-    def bounds(self, groups: Sequence[ComponentGroup], worst: bool) -> Bounds:
-        """Return bounds of the probability that all components end in their goals."""
-        return product_bounds([(self.bounds_of(group, worst), len(group.components)) for group in groups])
+    def bounds(self, groups: Sequence[ComponentGroup], worst: bool, *, taking_part: bool = False) -> Bounds:
+        """Return bounds of the probability that all components end in their goals.
+
+        A plan that is ``taking_part`` takes part in some component. Where none can, all plans are the same.
+        """
+        each = [(self.bounds_of(group, worst), len(group.components)) for group in groups]
+        if not taking_part:
+            return product_bounds(each)
+        taking = [self.participating_bounds_of(group, worst) for group in groups]
+        rests = products_of_others([product_bounds([one]) for one in each])
+        totals = [
+            product_bounds(((rest, 1), (bounds, times - 1), (one, 1)))
+            for rest, (bounds, times), one in zip(rests, each, taking, strict=True)
+            if one is not None
+        ]
+        return largest(totals) or product_bounds(each)
+
+
+def products_of_others(each: Sequence[Bounds]) -> list[Bounds]:
+    """Return for each probability the product of all others."""
+    before = list(accumulate(each, _product, initial=_ONE))
+    after = list(accumulate(reversed(each), _product, initial=_ONE))[::-1]
+    return [_product(before[at], after[at + 1]) for at in range(len(each))]
+
+
+_ONE = Bounds(Fraction(1), Fraction(1))
+
+
+def _product(one: Bounds, other: Bounds) -> Bounds:
+    return product_bounds(((one, 1), (other, 1)))
+
+
+def largest(each: Iterable[Bounds]) -> Bounds | None:
+    """Return bounds of the largest of some numbers; None if there are none."""
+    several = list(each)
+    if not several:
+        return None
+    return Bounds(max(one.low for one in several), max(one.high for one in several))
 
 
 def _nearly_equal(one: Bounds, other: Bounds) -> bool:

@@ -60,11 +60,11 @@ class Attitude(IntEnum):
     """The strategies that are considered."""
 
     TAKES_PART = 0
-    """The participant never lets a run end where it can send."""
+    """The participant sends something on some run; its game is that of all plans (`cplc.decision.participation`)."""
     FREE = 1
-    """It may also walk away."""
+    """All plans."""
     STAYS_AWAY = 2
-    """It never sends."""
+    """The participant never sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Game:
         self,
         system: System,
         participant: Participant,
-        attitude: Attitude = Attitude.TAKES_PART,
+        attitude: Attitude = Attitude.FREE,
         assumed: frozenset[str] = frozenset(),
         families: Sequence[Family] = (),
     ) -> None:
@@ -479,16 +479,15 @@ class Game:
             for step, target, forced in moves
         ]
         if not own or mode == Mode.WAITED:
-            if moves and may_stop and (not own or self.attitude == Attitude.FREE):
+            if moves and may_stop:
                 stopped = self._with_mode(state, Mode.STOPPED)
                 options.append((ActionKind.SEND, [(CERTAIN, [(NO_STEP, stopped)])]))
             if not options and is_forbidden and self.diagnostics.stuck is None:
                 self.diagnostics.stuck = state
             return options
         choices = [(CERTAIN, [(step, self._after(state, step, target))]) for step, target in own]
-        if not may_stop or self.attitude == Attitude.FREE:
-            waited = self._with_mode(state, Mode.WAITED if moves else Mode.STOPPED)
-            choices.append((CERTAIN, [(NO_STEP, waited)]))
+        waited = self._with_mode(state, Mode.WAITED if moves else Mode.STOPPED)
+        choices.append((CERTAIN, [(NO_STEP, waited)]))
         options.append((ActionKind.CONTROLLED, choices))
         return options
 

@@ -109,7 +109,7 @@ def explore(
     participant: Participant,
     limit: int,
     *,
-    attitude: Attitude = Attitude.TAKES_PART,
+    attitude: Attitude = Attitude.FREE,
     assumed: frozenset[str] = frozenset(),
     families: Sequence[Family] = (),
     semantics: Semantics = "game",

@@ -158,10 +158,10 @@ class Adviser:
             if step.kind not in _KINDS[event.kind] or not event.allows(step):
                 continue
             for target in self.relation.by_step(state, at):
-                is_open = message.sender in mine and message.receiver not in mine
+                is_open = message.sender in mine and mine.isdisjoint(message.receivers)
                 if step.kind == "send" and not event.kind and not is_open:
                     yield from self._received(target, event.message)
-                elif step.kind != "receive" or event.kind or message.receiver in mine:
+                elif step.kind != "receive" or event.kind or step.actor in mine:
                     yield target
 
     def _received(self, state: int, message: str) -> Iterator[int]:

@@ -43,6 +43,12 @@ class Objective:
             return solve(ordered, ReachabilityObjective(self.goal_states, True, exact, fairness))
         return expected_total_reward(ordered, self.rewards, True, exact, fairness)[0]
 
+    def bounds_of(self, values: ValueBounds, initial: int) -> Bounds:
+        """Return the bounds from so many initial states, of which the world picks one."""
+        if self.rewards is None:
+            return values.bounds(range(initial), True)
+        return Bounds(min(values.low[:initial]), min(values.high[:initial]))
+
     def lifted(self, origin: Sequence[int]) -> Objective:
         """Return the objective on a model in which each state is a copy of one of these."""
         return Objective(bytes(self.goal_states[at] for at in origin) if self.rewards is None else b"", self.rewards)
@@ -82,29 +88,28 @@ class Attained:
     """The state that each state of it is a copy of."""
 
 
+def initial_bounds(objective: Objective, ordered: OrderedMdp, exact: bool, fairness: bool) -> Bounds:
+    """Return bounds of an objective from the initial states, of which the world picks one."""
+    return objective.bounds_of(objective.values(ordered, exact, fairness), ordered.model.initial)
+
+
 def observed(model: Mdp, views: Sequence[Hashable], choice: Mapping[int, Hashable]) -> ObservedMdp:
     """Return the model with the choices that the participant has where it cannot tell states apart.
 
-    It cannot wait where something that looks alike does not allow it. To insist on a send that is possible where it
-    looks alike, but not here (the channel is full), is to wait for it.
+    To insist on a send that is possible where it looks alike, but not here (the channel is full), is to wait for it.
     """
     whole = ObservedMdp(model, views, choice)
-    stops: set[Hashable] = set()
     sends: dict[Hashable, dict[Hashable, None]] = {}
     for state, action in whole.controlled():
         mine = [choice[event] for event in model.events(action)]
         sends.setdefault(views[state], {}).update((one, None) for one in mine if one != NO_STEP)
-        if NO_STEP not in mine:
-            stops.add(views[state])
 
     def offered(state: int, action: int) -> Iterator[tuple[Hashable, int]]:
         """Yield each choice with the event that it takes."""
         events = {choice[event]: event for event in model.events(action)}
         yield from ((choice[event], event) for event in model.events(action) if choice[event] != NO_STEP)
-        if NO_STEP in events:
-            yield from ((one, events[NO_STEP]) for one in sends[views[state]] if one not in events)
-            if views[state] not in stops:
-                yield NO_STEP, events[NO_STEP]
+        yield from ((one, events[NO_STEP]) for one in sends[views[state]] if one not in events)
+        yield NO_STEP, events[NO_STEP]
 
     result = Mdp(model.chances, model.initial)
     choices: dict[int, Hashable] = {}
@@ -270,21 +275,28 @@ def best_observed(whole: ObservedMdp, objective: Objective, full: Bounds, *, exa
     A strategy over local states alone is only a lower bound: their history tells more.
     """
     plain = range(len(whole.model))
-    bounds, plan = _Search(whole, objective, exact, fairness, full).run()
+    bounds, plan = searched(whole, objective, full, exact=exact, fairness=fairness)
     bounds = Bounds(bounds.low, full.high)
-    if not _closed(bounds) and OrderedMdp(whole.model).is_acyclic:
+    if not is_closed(bounds) and OrderedMdp(whole.model).is_acyclic:
         try:
             histories, origin = unfolded(whole, MAX_UNFOLDED_STATES)
         except ResourceExhausted:
             return Attained(bounds, plan, whole, plain)
-        deeper, strategy = _Search(histories, objective.lifted(origin), exact, fairness, full).run()
+        deeper, strategy = searched(histories, objective.lifted(origin), full, exact=exact, fairness=fairness)
         if deeper.low >= bounds.low:
             return Attained(deeper, strategy, histories, origin)
         return Attained(Bounds(bounds.low, deeper.high), plan, whole, plain)
     return Attained(bounds, plan, whole, plain)
 
 
-def _closed(bounds: Bounds) -> bool:
+def searched(
+    whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool
+) -> tuple[Bounds, Plan]:
+    """Return the best value of a strategy over these information sets, with a plan that attains the lower bound."""
+    return _Search(whole, objective, exact, fairness, full).run()
+
+
+def is_closed(bounds: Bounds) -> bool:
     return bounds.low == bounds.high or float(bounds.high) - float(bounds.low) < 1e-11 * max(
         1.0, abs(float(bounds.high))
     )
@@ -338,7 +350,7 @@ class _Search:
         attained, _ = self._solved(OrderedMdp(fixed(self.whole, complete).model))
         if self.best is None or attained.low > self.best.low:
             self.best, self.best_plan = attained, complete
-        if bounds.high <= self.best.low or _closed(Bounds(self.best.low, bounds.high)):
+        if bounds.high <= self.best.low or is_closed(Bounds(self.best.low, bounds.high)):
             return
         if split is None:
             self.unsplit.append(bounds.high)
@@ -349,10 +361,7 @@ class _Search:
     def _solved(self, ordered: OrderedMdp) -> tuple[Bounds, ValueBounds]:
         values = self.objective.values(ordered, self.exact, self.fairness)
         self.work += len(ordered.model)
-        initial = range(ordered.model.initial)
-        if self.objective.rewards is None:
-            return values.bounds(initial, True), values
-        return Bounds(min(values.low[at] for at in initial), min(values.high[at] for at in initial)), values
+        return self.objective.bounds_of(values, ordered.model.initial), values
 
     def _complete(
         self, plan: Mapping[Hashable, Hashable], model: Mdp, values: ValueBounds

@@ -7,41 +7,41 @@ vectors of each part, checked to choose alike where it looks alike, and evaluate
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, permutations
+from itertools import permutations
 from math import isinf
 from typing import Final, Literal
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
+from cplc.decision.components import ComponentCache, rewards_by_step
 from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
-from cplc.decision.mdp import Mdp
 from cplc.decision.observation import (
     EXACT_STATES,
     MAX_UNFOLDED_STATES,
     MAX_WORK,
     Attained,
-    Objective,
     ObservedMdp,
     Plan,
     best_observed,
     fixed,
+    initial_bounds,
     permitted,
     unfolded,
 )
+from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
+from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.reachability import OrderedMdp, with_rounding_errors
 from cplc.decision.results import Bounds, Number, judged
-from cplc.decision.rewards import has_unbounded_reward, step_rewards, with_sign_of_reward
-from cplc.logic.expressions import Expr, conj, conjuncts, reads
+from cplc.decision.rewards import step_rewards
+from cplc.decision.total_reward import benefit_of_parts
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
-from cplc.system.model import State
-from cplc.system.participant import Aspect, Participant, Threshold
+from cplc.system.participant import Aspect, Threshold
 
 Status = Literal["passes", "fails", "unknown"]
 
@@ -52,73 +52,10 @@ _MAX_ORDERED = 3
 _MAX_SEPARATE = 6
 """Number of parts that look alike up to which each may have a plan of its own."""
 _MAX_COMBINATIONS = 2_000
+_MAX_COMMITTED = 500
+"""Maximum number of first sends that are tried one after the other."""
 _MAX_NODES = 400
 """Maximum number of partial plans that a search expands."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """One component, or several that look alike, with an objective for each figure."""
-
-    built: ComponentMdp
-    whole: ObservedMdp
-    states: Sequence[int]
-    """The state of the component that each state of the model belongs to."""
-    objectives: tuple[Objective, ...]
-    members: tuple[Component, ...]
-    """The components, isomorphic to the one that was built."""
-
-    @property
-    def times(self) -> int:
-        return len(self.members)
-
-    @cached_property
-    def ordered(self) -> OrderedMdp:
-        return OrderedMdp(self.whole.model)
-
-    @cached_property
-    def has_choices(self) -> bool:
-        return any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
-
-    def state_at(self, at: int) -> State:
-        values = self.built.state_at(self.states[at])
-        return dict(zip(self.members[0].order, values.values(), strict=True))
-
-
-@dataclass(frozen=True)
-class PartPlan:
-    """A plan in one part."""
-
-    part: Part
-    whole: ObservedMdp
-    origin: Sequence[int]
-    plan: Plan
-
-    @cached_property
-    def model(self) -> OrderedMdp:
-        return OrderedMdp(fixed(self.whole, self.plan).model)
-
-    def values(self, exact: bool, fairness: bool) -> list[Bounds]:
-        """Return the guaranteed figures of the plan in this part."""
-        return [
-            initial_bounds(objective.lifted(self.origin), self.model, exact, fairness)
-            for objective in self.part.objectives
-        ]
-
-    def decisions(self) -> Iterator[tuple[State, Hashable]]:
-        """Yield the reachable states in which the participant chooses, each with its choice."""
-        model = self.model.model
-        reached = set(range(model.initial))
-        new = list(reached)
-        while new:
-            state = new.pop()
-            for target in model.after(state):
-                if target not in reached:
-                    reached.add(target)
-                    new.append(target)
-        for state, action in self.whole.controlled():
-            if state in reached and len(self.whole.model.events(action)) > 1 and self.whole.sets[state] in self.plan:
-                yield self.part.state_at(self.origin[state]), self.plan[self.whole.sets[state]]
 
 
 @dataclass(frozen=True)
@@ -143,103 +80,73 @@ class ParetoPoint:
     plan: tuple[PartPlan, ...]
 
 
-def initial_bounds(objective: Objective, ordered: OrderedMdp, exact: bool, fairness: bool) -> Bounds:
-    """Return bounds of an objective from the initial states, of which the world picks one."""
-    values = objective.values(ordered, exact, fairness)
-    initial = range(ordered.model.initial)
-    if objective.rewards is None:
-        return values.bounds(initial, True)
-    return Bounds(min(values.low[at] for at in initial), min(values.high[at] for at in initial))
-
-
 class PlanProblem:
     """The figures of one attitude of the participant, together and alone."""
 
-    def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect]) -> None:
+    def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect], parts: Sequence[Part] | None = None) -> None:
         self.cache = cache
         self.aspects = tuple(aspects)
         self.rewards = step_rewards(rewards_by_step(cache.participant))
-        self.parts = tuple(self._parts())
-        self._alone: dict[int, tuple[Bounds, tuple[PartPlan, ...]]] = {}
+        self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
+        self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
-
-    # --- parts
-
-    def _conditions(self) -> dict[Aspect, Expr]:
-        participant = self.cache.participant
-        every: dict[Aspect, Expr] = {
-            "conformance": participant.conforming,
-            "achievement": conj(goal.condition for goal in participant.goals),
-        }
-        return {aspect: condition for aspect, condition in every.items() if aspect in self.aspects}
-
-    def _parts(self) -> Iterator[Part]:
-        cache = self.cache
-        conditions = self._conditions()
-        connected = [reads(one) for condition in conditions.values() for one in conjuncts(condition)]
-        if "benefit" in self.aspects:
-            connected.append(_rewarded(cache.participant, cache))
-        parts = cache.components(connected)
-        home = {name: at for at, component in enumerate(parts) for name in component.order}
-        shares: list[dict[Aspect, list[Expr]]] = [{aspect: [] for aspect in conditions} for _ in parts]
-        for aspect, condition in conditions.items():
-            for one in conjuncts(condition):
-                names = reads(one)
-                shares[home[next(iter(names))] if names else 0][aspect].append(one)
-        groups: dict[object, list[int]] = {}
-        for at, component in enumerate(parts):
-            forms = tuple(tuple(map(component.form_of, share)) for share in shares[at].values())
-            groups.setdefault((cache.form(component), forms), []).append(at)
-        for members in groups.values():
-            component = parts[members[0]]
-            built = cache.build(component)
-            renaming = dict(zip(component.order, built.component.order, strict=True))
-            share = {aspect: renamed(conj(each), renaming) for aspect, each in shares[members[0]].items()}
-            yield self._part(built, share, tuple(parts[at] for at in members))
-
-    def _part(self, built: ComponentMdp, share: Mapping[Aspect, Expr], members: tuple[Component, ...]) -> Part:
-        whole, states = built.observed, tuple(range(built.states))
-        steps = {step: at for at, step in enumerate(built.component.steps)}
-        rewards = {steps[step]: amount for step, amount in self.rewards.by_step.items() if step in steps}
-        positive = b""
-        if "benefit" in self.aspects:
-            positive = bytes(built.states)
-            if rewards:
-                ordered = OrderedMdp(whole.model)
-                if not ordered.is_acyclic and has_unbounded_reward(ordered, rewards):
-                    raise ResourceExhausted("the total reward of a cycle is unbounded")
-                summed = with_sign_of_reward(ordered, rewards, self.cache.limit)
-                states = tuple(state for state, _ in summed.keys)
-                whole = _summed(whole, summed.model, states)
-                positive = summed.goal_states
-            elif any(True for _ in self.rewards.by_step):
-                positive = bytes([1]) * built.states
-        objectives = []
-        for aspect in self.aspects:
-            if aspect == "value":
-                objectives.append(Objective(rewards=rewards))
-            elif aspect == "benefit":
-                objectives.append(Objective(positive))
-            else:
-                goal_states = built.goal_states(share[aspect])
-                objectives.append(Objective(bytes(goal_states[state] for state in states)))
-        return Part(built, whole, states, tuple(objectives), members)
+        self._attained_by_whole: dict[tuple[int, int], Attained] = {}
 
     # --- figures alone
 
-    def alone(self, dimension: int) -> tuple[Bounds, tuple[PartPlan, ...]]:
-        """Return the best guaranteed value of one figure, attained and bounded from above, with a plan."""
-        if dimension not in self._alone:
-            each: list[tuple[Bounds, int]] = []
-            plans = []
-            for part in self.parts:
-                attained = self._attained(part, dimension)
-                each.append((attained.bounds, part.times))
-                plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
-            self._alone[dimension] = self._together(dimension, each), tuple(plans)
-        return self._alone[dimension]
+    def alone(self, dimension: int, *, taking_part: bool = False) -> tuple[Bounds, tuple[PartPlan, ...]]:
+        """Return the best guaranteed value of one figure, attained and bounded from above, with a plan.
+
+        A plan that is ``taking_part`` sends something on some run. Where nothing can be sent, all plans are the same.
+        """
+        key = dimension, taking_part
+        if key not in self._alone:
+            self._alone[key] = self._best_taking_part(dimension) if taking_part else self._best(dimension)
+        return self._alone[key]
+
+    def _best(self, dimension: int) -> tuple[Bounds, tuple[PartPlan, ...]]:
+        each: list[tuple[Bounds, int]] = []
+        plans = []
+        for part in self.parts:
+            attained = self._attained(part, dimension)
+            each.append((attained.bounds, part.times))
+            plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
+        return self._together(dimension, each), tuple(plans)
+
+    def _best_taking_part(self, dimension: int) -> tuple[Bounds, tuple[PartPlan, ...]]:
+        """Return the best of the plans that take part in one of the parts, and do their best in all others."""
+        best, plans = self.alone(dimension)
+        if does_take_part(plans):
+            return best, plans
+        candidates = []
+        for at, part in enumerate(self.parts):
+            attained = self._attained_taking_part(part, dimension) if part.has_choices else None
+            if attained is not None:
+                one = replace(part, members=part.members[:1])
+                rest = replace(part, members=part.members[1:])
+                mine = PartPlan(one, attained.whole, attained.origin, attained.plan)
+                unchanged = [*plans[:at], *([replace(plans[at], part=rest)] if rest.members else []), *plans[at + 1 :]]
+                each = [(self._attained(plan.part, dimension).bounds, plan.part.times) for plan in unchanged]
+                bounds = self._together(dimension, [(attained.bounds, 1), *each])
+                candidates.append((bounds, (mine, *unchanged)))
+        if not candidates:
+            return best, plans
+        chosen = max(candidates, key=lambda one: one[0].low)
+        return Bounds(chosen[0].low, max(bounds.high for bounds, _ in candidates)), chosen[1]
+
+    def _attained_taking_part(self, part: Part, dimension: int) -> Attained | None:
+        full = self._attained(part, dimension).bounds
+        return best_taking_part(
+            part.whole, part.objectives[dimension], full, exact=self.cache.exact, fairness=self.cache.fairness
+        )
 
     def _attained(self, part: Part, dimension: int) -> Attained:
+        key = id(part.whole), dimension
+        if key not in self._attained_by_whole:
+            self._attained_by_whole[key] = self._best_attained(part, dimension)
+        return self._attained_by_whole[key]
+
+    def _best_attained(self, part: Part, dimension: int) -> Attained:
         objective = part.objectives[dimension]
         exact = self.cache.exact or len(part.whole.model) <= EXACT_STATES
         full = initial_bounds(objective, part.ordered, exact, self.cache.fairness)
@@ -259,7 +166,7 @@ class PlanProblem:
             unit = self.rewards.unit
             return Bounds(_scaled(low, unit), _scaled(high, unit))
         for bounds, times in each:
-            low, high = low * bounds.low**times, high * bounds.high**times
+            low, high = low * _rounded(bounds.low, times) ** times, high * _rounded(bounds.high, times) ** times
             count += times + 1
         if isinstance(low, Fraction) and isinstance(high, Fraction):
             return Bounds(low, high)
@@ -272,21 +179,90 @@ class PlanProblem:
             self._together(at, [(values[at], times) for values, times in each]) for at in range(len(self.aspects))
         )
 
+    def benefit_of(self, plans: Sequence[PartPlan]) -> Bounds | None:
+        """Return the probability to gain of a plan for the parts; None if it depends on the world or is too large."""
+        at = self.aspects.index("value")
+        each = [(plan.model, plan.part.objectives[at].rewards or {}, plan.part.times) for plan in plans]
+        try:
+            return benefit_of_parts(each, self.cache.exact)
+        except ResourceExhausted:
+            return None
+
     # --- thresholds together
 
-    def decide(self, thresholds: Sequence[Threshold]) -> Decided:
-        """Return whether one plan meets all thresholds; where none does, a randomised plan may leave it open."""
-        decided = self._deterministic(thresholds)
+    def decide(self, thresholds: Sequence[Threshold], *, taking_part: bool = False) -> Decided:
+        """Return whether one plan meets all thresholds; where none does, a randomised plan may leave it open.
+
+        Randomised plans that take part are not considered: one that stays away with any probability would be one.
+        """
+        if taking_part:
+            return self._deterministic_taking_part(thresholds)
+        decided = self.deterministic(thresholds)
         return decided if decided.status == "passes" else self._randomised(thresholds, decided)
 
-    def _deterministic(self, thresholds: Sequence[Threshold]) -> Decided:
+    def candidates(self, dimensions: Sequence[int], *, taking_part: bool = False) -> Iterator[tuple[PartPlan, ...]]:
+        """Yield plans that are best for one figure, and for one after the other."""
+        yield from (self.alone(at, taking_part=taking_part)[1] for at in dimensions)
+        if 1 < len(dimensions) <= _MAX_ORDERED:
+            plans = map(self._in_order, permutations(dimensions))
+            yield from (plan for plan in plans if not taking_part or does_take_part(plan))
+
+    def _deterministic_taking_part(self, thresholds: Sequence[Threshold]) -> Decided:
+        dimensions = sorted({self.aspects.index(one.aspect) for one in thresholds})
+        bounds = {at: self.alone(at, taking_part=True)[0] for at in dimensions}
+        if any(_fails(bounds[self.aspects.index(one.aspect)], one) for one in thresholds):
+            return Decided("fails")
+        for plan in self.candidates(dimensions, taking_part=True):
+            figures = self.figures_of(plan)
+            if self._passes(figures, thresholds):
+                return Decided("passes", plan, figures)
+        if len(dimensions) == 1:
+            return Decided("unknown", reason=_SEES_LESS)
+        left_open = False
+        tried = 0
+        for by_histories in (False, True):
+            for problem in self._committed(by_histories):
+                tried += 1
+                if problem is None or tried > _MAX_COMMITTED:
+                    return Decided("unknown", reason=_SEES_LESS)
+                decided = problem.deterministic(thresholds)
+                if decided.status == "passes":
+                    return decided
+                left_open = left_open or (by_histories and decided.status == "unknown")
+        return Decided("unknown", reason=_SEES_LESS) if left_open else Decided("fails")
+
+    def _committed(self, by_histories: bool) -> Iterator[PlanProblem | None]:
+        """Yield this problem with each send that may be the first fixed; None where there are too many histories."""
+        for at, part in enumerate(self.parts):
+            whole = part.whole
+            origin: Sequence[int] = range(len(whole.model))
+            if not first_sends(whole):
+                continue
+            if by_histories:
+                try:
+                    whole, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
+                except ResourceExhausted:
+                    yield None
+                    return
+            rest = replace(part, members=part.members[1:])
+            for place, choice in first_sends(whole):
+                committed = replace(
+                    part,
+                    whole=fixed(whole, {place: choice}),
+                    states=[part.states[one] for one in origin],
+                    objectives=tuple(one.lifted(origin) for one in part.objectives),
+                    members=part.members[:1],
+                )
+                remaining = [rest] if rest.members else []
+                parts = (*self.parts[:at], committed, *remaining, *self.parts[at + 1 :])
+                yield PlanProblem(self.cache, self.aspects, parts)
+
+    def deterministic(self, thresholds: Sequence[Threshold]) -> Decided:
         dimensions = sorted({self.aspects.index(one.aspect) for one in thresholds})
         alone = {at: self.alone(at) for at in dimensions}
         if any(_fails(alone[self.aspects.index(one.aspect)][0], one) for one in thresholds):
             return Decided("fails")
-        candidates = [plan for _, plan in alone.values()]
-        orders = permutations(dimensions) if 1 < len(dimensions) <= _MAX_ORDERED else ()
-        for plan in chain(candidates, map(self._in_order, orders)):
+        for plan in self.candidates(dimensions):
             figures = self.figures_of(plan)
             if self._passes(figures, thresholds):
                 return Decided("passes", plan, figures)
@@ -318,10 +294,7 @@ class PlanProblem:
 
     def _attained_points(self, dimensions: Sequence[int]) -> list[tuple[Fraction, ...]]:
         """Return figures that plans guarantee."""
-        plans = [self.alone(at)[1] for at in dimensions]
-        if 1 < len(dimensions) <= _MAX_ORDERED:
-            plans += map(self._in_order, permutations(dimensions))
-        each = [self.figures_of(plan) for plan in plans]
+        each = [self.figures_of(plan) for plan in self.candidates(dimensions)]
         if len(dimensions) > 1:
             with suppress(ResourceExhausted):
                 each += (point.figures for point in self.pareto())
@@ -602,7 +575,7 @@ class PlanProblem:
     # --- Pareto points
 
     def pareto(self, most: int = 12) -> tuple[ParetoPoint, ...]:
-        """Return the Pareto points of plans over observations; none where one plan is best for all figures."""
+        """Return the Pareto points of plans over observations, without that of staying away; none if they are few."""
         if not all(part.ordered.is_acyclic for part in self.parts if part.has_choices):
             return ()
         self._separate()
@@ -625,9 +598,9 @@ class PlanProblem:
         for vector in chosen:
             picks = next(picks for mine, picks in entries if mine == vector)
             plans = self._plans(picks, _CAPS[0])
-            if plans is not None:
+            if plans is not None and does_take_part(plans):
                 points.append(ParetoPoint(self.figures_of(plans), plans))
-        return tuple(points)
+        return tuple(points) if len(points) > 1 else ()
 
 
 def _undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple[Vector, tuple[Entry, ...]]]:
@@ -647,25 +620,18 @@ def _scaled(value: Number, unit: Fraction) -> Number:
     return value if isinstance(value, float) and isinf(value) else value * unit
 
 
+def _rounded(value: Number, times: int) -> Number:
+    """Return a floating-point number instead of a fraction whose power would have very many digits."""
+    is_short = isinstance(value, Fraction) and value.denominator.bit_length() * times <= _MAX_BITS
+    return value if is_short else float(value)
+
+
+_MAX_BITS = 8_000
+
+
 def _plan_of(attained: Attained) -> tuple[ObservedMdp, Sequence[int], Plan]:
     return attained.whole, attained.origin, attained.plan
 
 
 def _fails(bounds: Bounds, threshold: Threshold) -> bool:
     return judged(bounds, threshold) == "fails"
-
-
-def _rewarded(participant: Participant, cache: ComponentCache) -> frozenset[str]:
-    steps = cache.system.steps
-    return frozenset[str]().union(*(steps[step].footprint for step in rewards_by_step(participant)))
-
-
-def _summed(whole: ObservedMdp, model: Mdp, states: Sequence[int]) -> ObservedMdp:
-    """Return the model with an accumulated reward in its states, which the participant does not see as such."""
-    choices: dict[int, Hashable] = {}
-    for state in range(len(model)):
-        for action, old in zip(model.options(state), whole.model.options(states[state]), strict=True):
-            for event, before in zip(model.events(action), whole.model.events(old), strict=True):
-                if before in whole.choices:
-                    choices[event] = whole.choices[before]
-    return ObservedMdp(model, [whole.sets[state] for state in states], choices)

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from random import Random
 
-from cplc.decision.plans import PartPlan, PlanProblem
+from cplc.decision.part_plans import PartPlan
+from cplc.decision.plans import PlanProblem
 from cplc.decision.results import Number
 from cplc.runtime.context import ResourceExhausted
 
@@ -24,7 +25,7 @@ class StrategySampler:
     """Draws runs of the strategy that guarantees most for one figure; the world does its worst."""
 
     def __init__(self, problem: PlanProblem) -> None:
-        _, plans = problem.alone(0)
+        _, plans = problem.alone(0, taking_part=True)
         self._parts = [_PartSampler(plan, fairness=problem.cache.fairness) for plan in plans]
         self.steps = 0
 

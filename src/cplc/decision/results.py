@@ -65,7 +65,7 @@ class OptimalStrategy:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure alone, of the best strategy that takes part: guaranteed, and at best."""
+    """One figure alone, of the best strategy that takes part (sends something on some run): guaranteed, and at best."""
 
     aspect: Aspect
     guaranteed: Bounds

@@ -484,9 +484,10 @@ RewardProbabilities = dict[int, Fraction]
 
 
 def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardProbabilities | None:
-    """Return the distribution of the total reward of an acyclic model if all strategies have the same one.
+    """Return the largest distribution of the total reward of an acyclic model, in the usual stochastic order.
 
-    If two choices in a reachable state have different distributions, then so do two strategies.
+    None if no strategy of the participant has a distribution that dominates those of all others, or if it depends on
+    the world. Mixtures preserve the order, so backward induction finds it.
     """
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
@@ -509,9 +510,10 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
                 for amount, share in transitions[0].items():
                     total[amount] = total.get(amount, Fraction(0)) + model.chances[model.chance[event]].low * share
             if model.kind[action] != ActionKind.BELIEF:
-                if any(one != picks[0] for one in picks[1:]):
+                largest = _dominant(picks)
+                if largest is None:
                     return None
-                total = picks[0]
+                total = largest
             if first is not None and total != first:
                 return None
             first = total
@@ -523,6 +525,27 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     if any(distributions[state] != distributions[0] for state in range(model.initial)):
         return None
     return distributions[0]
+
+
+def _dominant(several: Sequence[RewardProbabilities]) -> RewardProbabilities | None:
+    """Return the distribution that is stochastically largest; None if there is none."""
+    largest = several[0]
+    for one in several[1:]:
+        if one != largest and not _dominates(largest, one):
+            if not _dominates(one, largest):
+                return None
+            largest = one
+    return largest
+
+
+def _dominates(one: RewardProbabilities, other: RewardProbabilities) -> bool:
+    """Return whether each amount is reached with at least the probability that it is reached with in the other."""
+    difference = Fraction(0)
+    for amount in sorted(one.keys() | other.keys(), reverse=True):
+        difference += one.get(amount, Fraction(0)) - other.get(amount, Fraction(0))
+        if difference < 0:
+            return False
+    return True
 
 
 def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:

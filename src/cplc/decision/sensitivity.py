@@ -10,13 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, product_bounds, rewards_by_step
+from cplc.decision.components import (
+    ComponentCache,
+    ComponentGroup,
+    ComponentMdp,
+    largest,
+    product_bounds,
+    products_of_others,
+    rewards_by_step,
+)
 from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
@@ -45,6 +52,8 @@ class PerturbedFigure:
     never: Bounds
     always: Bounds
     slope: float
+    believed: float
+    """About the result at the believed probability."""
 
 
 @dataclass(frozen=True)
@@ -138,16 +147,17 @@ def _perturbed_figures(
 ) -> list[dict[int, PerturbedFigure]]:
     """Return the arrays as figures, without events of probability 0 or 1."""
     middle = (low + high) / 2
+    believed = ((middle[:, :, 2] + middle[:, :, 3]) / 2).tolist()
     steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in alike.each])
     slopes = ((middle[:, :, 2] - middle[:, :, 3]) / steps).tolist()
     bounds = np.stack([low, high], axis=-1)[:, :, :2].tolist()
     return [
         {
-            number: PerturbedFigure(Bounds(*never), Bounds(*always), slope)
-            for number, (never, always), slope in zip(numbers, of_row, of_slopes, strict=True)
+            number: PerturbedFigure(Bounds(*never), Bounds(*always), slope, figure)
+            for number, (never, always), slope, figure in zip(numbers, of_row, of_slopes, of_figures, strict=True)
             if 0 < row[number].low < 1
         }
-        for row, of_row, of_slopes in zip(alike.each, bounds, slopes, strict=True)
+        for row, of_row, of_slopes, of_figures in zip(alike.each, bounds, slopes, believed, strict=True)
     ]
 
 
@@ -202,52 +212,123 @@ _MAX_EFFORT = 400_000
 """Maximum number of states times probabilities."""
 
 
+@dataclass(frozen=True)
+class _Variant:
+    """A model of one component of a group: of all plans, or of those that take part in it; and the factor of the rest.
+
+    Plans that take part in some component do so in this one, or in another one, whose factor is then in the rest. The
+    figure is the largest one of the variants.
+    """
+
+    built: ComponentMdp
+    goal_states: bytes
+    rest: Bounds
+
+
 def sensitivities(
     cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGroup], thresholds: Sequence[Threshold]
 ) -> Iterator[Sensitivity]:
-    """Yield the sensitivity to each point probability strictly between 0 and 1."""
+    """Yield the sensitivity to each point probability strictly between 0 and 1, of plans that take part."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
-    built = [group.built for group in groups]
-    if _effort(built) > _MAX_EFFORT:
+    if _effort([group.built for group in groups]) > _MAX_EFFORT:
         return
-    own = [cache.bounds_of(group, True) for group in groups]
-    each = [(bounds, len(group.components)) for bounds, group in zip(own, groups, strict=True)]
-    before = list(accumulate(each, _product, initial=_PROBABILITY_ONE))
-    after = list(accumulate(reversed(each), _product, initial=_PROBABILITY_ONE))[::-1]
-    rests = [
-        product_bounds(((before[at], 1), (after[at + 1], 1), (own[at], len(group.components) - 1)))
-        for at, group in enumerate(groups)
-    ]
-    connected = {} if cache.exact else _batched(groups, rests)
-    for at, group in enumerate(groups):
-        one, chances, rest = built[at], built[at].explored.model.chances, rests[at]
-        batched = connected.get(at, {})
-        believed = product_bounds(((rest, 1), (own[at], 1)))
+    every = _variants(cache, groups)
+    batched = {} if cache.exact else _batched([one for variants in every for one in variants])
+    believed = cache.bounds(groups, True, taking_part=True)
+    for group, variants in zip(groups, every, strict=True):
+        chances = group.built.explored.model.chances
         for number in _varied_indices(chances):
-            changed = partial(_changed_bounds, cache, one, group.goal_states, number, rest)
-            perturbed = batched.get(number) or _perturbed_figure(chances[number].low, changed)
+            changed = partial(_changed_bounds, cache, variants, number)
+            each = [batched.get(id(one), {}).get(number) for one in variants]
+            perturbed = _largest_figure(each) or _perturbed_figure(chances[number].low, changed)
             impact = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
             for component in group.components:
                 belief = component.beliefs[impact.belief]
                 yield impact if belief == impact.belief else replace(impact, belief=belief)
 
 
+def _variants(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> list[list[_Variant]]:
+    """Return the variants of one component of each group."""
+    own = [cache.bounds_of(group, True) for group in groups]
+    times = [len(group.components) for group in groups]
+    taking = [cache.participating_bounds_of(group, True) for group in groups]
+    order = sorted(
+        (_loss(all_plans, one), at) for at, (all_plans, one) in enumerate(zip(own, taking, strict=True)) if one
+    )
+    rests = _rests(own, times)
+    elsewhere: list[Bounds | None] = [None] * len(groups)
+    for _, best in order[:2]:
+        factor = taking[best]
+        assert factor is not None
+        factors = _rests(own, times, (best, factor))
+        elsewhere = [one or other for one, other in zip(elsewhere, factors, strict=True)]
+    result = []
+    for group, rest, other in zip(groups, rests, elsewhere, strict=True):
+        assert rest is not None
+        here, variants = group.built.participating, []
+        if here is not None:
+            variants.append(_Variant(here, here.goal_states(group.condition), rest))
+        if other is not None or not order:
+            variants.append(_Variant(group.built, group.goal_states, other or rest))
+        result.append(variants)
+    return result
+
+
+def _loss(all_plans: Bounds, taking_part: Bounds) -> float:
+    """Return how much of the figure is lost by taking part, as a share of it."""
+    return 1 - taking_part.middle / all_plans.middle if all_plans.middle else 0.0
+
+
+def _rests(
+    own: Sequence[Bounds], times: Sequence[int], replaced: tuple[int, Bounds] | None = None
+) -> list[Bounds | None]:
+    """Return the product of all components but one of each group, with the factor of one of the others replaced."""
+
+    def factors(at: int, count: int) -> Bounds | None:
+        if replaced is None or replaced[0] != at:
+            return product_bounds([(own[at], count)])
+        return product_bounds([(replaced[1], 1), (own[at], count - 1)]) if count else None
+
+    rests = products_of_others([factors(at, count) or _PROBABILITY_ONE for at, count in enumerate(times)])
+    one_less = [factors(at, count - 1) for at, count in enumerate(times)]
+    return [
+        None if mine is None else product_bounds(((rest, 1), (mine, 1)))
+        for rest, mine in zip(rests, one_less, strict=True)
+    ]
+
+
+def _largest_figure(figures: Sequence[PerturbedFigure | None]) -> PerturbedFigure | None:
+    """Return the largest of the figures of all variants, if all are known."""
+    several = [one for one in figures if one is not None]
+    if len(several) < len(figures):
+        return None
+    first, *more = several
+    for one in more:
+        never, always = largest((first.never, one.never)), largest((first.always, one.always))
+        assert never is not None
+        assert always is not None
+        first = PerturbedFigure(
+            never, always, max(first, one, key=lambda each: each.believed).slope, max(first.believed, one.believed)
+        )
+    return first
+
+
 def _effort(built: Sequence[ComponentMdp]) -> int:
     return sum(one.states * len(one.explored.model.chances) for one in built)
 
 
-def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[int, Mapping[int, PerturbedFigure]]:
-    """Return the perturbed figures by the positions of groups, with isomorphic models solved in one batch."""
-    alike: dict[tuple[int, bytes], list[tuple[int, ComponentMdp]]] = {}
-    for at, group in enumerate(groups):
-        alike.setdefault((id(group.built.ordered.sccs), group.goal_states), []).append((at, group.built))
+def _batched(variants: Sequence[_Variant]) -> dict[int, Mapping[int, PerturbedFigure]]:
+    """Return the perturbed figures by the identity of each variant, with isomorphic models solved in one batch."""
+    alike: dict[tuple[int, bytes], list[_Variant]] = {}
+    for one in variants:
+        alike.setdefault((id(one.built.ordered.sccs), one.goal_states), []).append(one)
     figures: dict[int, Mapping[int, PerturbedFigure]] = {}
     for (_, goal_states), members in alike.items():
-        same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})
+        same = _batched_mdp([one.built for one in members], [float(end) for end in goal_states], {})
         numbers = _perturbed_indices(same)
         if numbers and same.is_supported():
-            perturbed = perturbed_probabilities(same, numbers, [rests[at] for at, _ in members])
-            figures.update(zip([at for at, _ in members], perturbed, strict=True))
+            perturbed = perturbed_probabilities(same, numbers, [one.rest for one in members])
+            figures.update(zip(map(id, members), perturbed, strict=True))
     return figures
 
 
@@ -263,39 +344,70 @@ def _perturbed_indices(same: BatchedMdp) -> list[int]:
 # --- the expected value
 
 
+@dataclass(frozen=True)
+class _ValueVariant:
+    """A model of one component of a group, as in `_Variant`, and the expected value of the rest."""
+
+    group: int
+    built: ComponentMdp
+    of: Mapping[int, int]
+    rest: float
+
+
 def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
     """Yield the sensitivities of the expected value of an acyclic model; no verdict depends on them."""
     whole = step_rewards(rewards_by_step(cache.participant))
     built = [group.built for group in groups if group.built.is_acyclic]
     if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
-    of = [_rewards_in(one, whole) for one in built]
-    alike: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
-    for at, (one, mine) in enumerate(zip(built, of, strict=True)):
-        if mine:
-            alike.setdefault((id(one.ordered.sccs), tuple(mine.items())), []).append(at)
-    means = [float(_mean(one, one.ordered, mine)) if mine else 0.0 for one, mine in zip(built, of, strict=True)]
-    total = sum(mean * len(group.components) for mean, group in zip(means, groups, strict=True))
-    for places in alike.values():
-        members = [built[at] for at in places]
-        same = _batched_mdp(members, [0.0] * members[0].states, of[places[0]])
+    alike: dict[tuple[int, tuple[tuple[int, int], ...]], list[_ValueVariant]] = {}
+    for one in _value_variants(groups, whole):
+        alike.setdefault((id(one.built.ordered.sccs), tuple(one.of.items())), []).append(one)
+    figures: dict[int, dict[int, list[PerturbedFigure]]] = {at: {} for at in range(len(groups))}
+    for members in alike.values():
+        first = members[0]
+        same = _batched_mdp([one.built for one in members], [0.0] * first.built.states, first.of)
         numbers = _perturbed_indices(same)
         if not numbers:
             continue
-        rests = [total - means[at] for at in places]
         if same.is_supported():
-            perturbed = perturbed_values(same, numbers, rests, float(whole.unit))
+            perturbed = perturbed_values(same, numbers, [one.rest for one in members], float(whole.unit))
         else:
-            perturbed = [
-                _perturbed_means(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
-            ]
-        for at, figures in zip(places, perturbed, strict=True):
-            for number, each in figures.items():
-                chance = built[at].explored.model.chances[number]
-                impact = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
-                yield from (
-                    replace(impact, belief=component.beliefs[chance.belief]) for component in groups[at].components
-                )
+            perturbed = [_perturbed_means(one.built, one.of, one.rest, whole.unit) for one in members]
+        for one, by_number in zip(members, perturbed, strict=True):
+            for number, each in by_number.items():
+                figures[one.group].setdefault(number, []).append(each)
+    for at, group in enumerate(groups):
+        for number, several in figures[at].items():
+            chance = built[at].explored.model.chances[number]
+            figure = _largest_figure(several)
+            assert figure is not None
+            impact = _sensitivity("value", chance, _PROBABILITY_ONE, figure, lambda _: _PROBABILITY_ONE, ())
+            yield from (replace(impact, belief=component.beliefs[chance.belief]) for component in group.components)
+
+
+def _value_variants(groups: Sequence[ComponentGroup], whole: StepRewards) -> Iterator[_ValueVariant]:
+    """Yield the variants of one component of each group that has rewards."""
+    of = [_rewards_in(group.built, whole) for group in groups]
+    taking = [group.built.participating for group in groups]
+    means = [
+        float(_mean(group.built, group.built.ordered, mine)) if mine else 0.0
+        for group, mine in zip(groups, of, strict=True)
+    ]
+    losses = sorted(
+        (means[at] - float(_mean(one, one.ordered, of[at])) if of[at] else 0.0, at)
+        for at, one in enumerate(taking)
+        if one is not None
+    )
+    total = sum(mean * len(group.components) for mean, group in zip(means, groups, strict=True))
+    for at, (group, mine) in enumerate(zip(groups, of, strict=True)):
+        if mine:
+            rest, here = total - means[at], taking[at]
+            elsewhere = [loss for loss, other in losses if other != at or len(group.components) > 1]
+            if here is not None:
+                yield _ValueVariant(at, here, mine, rest)
+            if elsewhere or not losses:
+                yield _ValueVariant(at, group.built, mine, rest - min(elsewhere, default=0.0))
 
 
 def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
@@ -326,32 +438,33 @@ def _perturbed_means(
 # --- one probability
 
 
-def _product(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
-    return product_bounds(((product, 1), factor))
-
-
 def _varied_indices(chances: Sequence[EventProbability]) -> list[int]:
     """Return the indices of probabilities strictly between 0 and 1, of beliefs without intervals."""
     open_ones = {one.belief for one in chances if one.low is not one.high and one.low != one.high}
     return [at for at, one in enumerate(chances) if one.belief >= 0 and one.belief not in open_ones and 0 < one.low < 1]
 
 
-def _changed_bounds(
-    cache: ComponentCache, built: ComponentMdp, goal_states: bytes, number: int, rest: Bounds, probability: Fraction
-) -> Bounds:
-    chances = with_probability(built.explored.model.chances, number, probability)
-    question = ReachabilityObjective(goal_states, True, cache.exact, cache.fairness)
-    mine = solve(built.with_chances(chances), question).bounds(built.initial, True)
-    return product_bounds(((rest, 1), (mine, 1)))
+def _changed_bounds(cache: ComponentCache, variants: Sequence[_Variant], number: int, probability: Fraction) -> Bounds:
+    bounds = []
+    for one in variants:
+        chances = with_probability(one.built.explored.model.chances, number, probability)
+        question = ReachabilityObjective(one.goal_states, True, cache.exact, cache.fairness)
+        mine = solve(one.built.with_chances(chances), question).bounds(one.built.initial, True)
+        bounds.append(product_bounds(((one.rest, 1), (mine, 1))))
+    result = largest(bounds)
+    assert result is not None
+    return result
 
 
 def _perturbed_figure(believed: Fraction, figure: Callable[[Fraction], Bounds]) -> PerturbedFigure:
     step = step_of(believed)
-    slope = _middle(figure(believed + step)) - _middle(figure(believed - step))
+    more, less = _middle(figure(believed + step)), _middle(figure(believed - step))
+    slope = more - less
     return PerturbedFigure(
         figure(Fraction(0)),
         figure(Fraction(1)),
         float(slope / (2 * step)) if isinstance(slope, Fraction) else slope / float(2 * step),
+        float(more + less) / 2,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import fsum, inf, isinf
@@ -17,7 +18,7 @@ from cplc.decision.components import (
 )
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, advice, solve, with_rounding_errors
+from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
 from cplc.decision.rewards import (
     RewardProbabilities,
@@ -225,6 +226,8 @@ class _TailProbabilities:
         return sum([share * Fraction(value) for share, value in zip(shares, each, strict=True)]) * self.one
 
 
+_MAX_EXACT_STATES = 2_000
+"""Number of states up to which the loss by taking part is exact."""
 _MAX_EXACT_AMOUNTS = 3_000
 """Span of rewards up to which distributions are exact fractions."""
 _UNIT_ROUNDOFF = 2.0**-53
@@ -244,6 +247,15 @@ class _RewardComponent:
     names: frozenset[str]
 
     @property
+    def can_take_part(self) -> bool:
+        return self.built.participating is not None
+
+    @property
+    def taking_part(self) -> _RewardComponent:
+        """The same component, with the plans that take part in it."""
+        return replace(self, built=self.built.participating or self.built)
+
+    @property
     def matters(self) -> bool:
         """Tell whether it has a reward, or a cycle that may delay the others forever."""
         return bool(self.step_rewards) or not self.built.is_acyclic
@@ -260,56 +272,70 @@ def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> 
 
 
 def total_reward_and_benefit(
-    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool, with_benefit: bool = True
+    cache: ComponentCache,
+    groups: Sequence[ComponentGroup],
+    *,
+    with_cdf_bounds: bool,
+    with_benefit: bool = True,
+    taking_part: bool = False,
 ) -> tuple[TotalReward, Figure]:
     """Return the total reward and the probability of a positive one; the groups carry no condition.
 
     If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it, and ``with_benefit`` computes
-    the probability.
+    the probability. A plan that is ``taking_part`` takes part in some component.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
-    lots = [lot for lot in _reward_components(groups, whole) if lot.matters]
-    gain, figure = _total_reward_and_figure(cache, whole, lots, with_benefit)
+    every = _reward_components(groups, whole)
+    lots = [lot for lot in every if lot.matters]
+    taking_part = taking_part and all(lot.matters or lot.built.participating is None for lot in every)
+    gain, figure = _total_reward_and_figure(cache, whole, lots, with_benefit, taking_part)
     if with_cdf_bounds and gain.distribution is None:
-        gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
+        gain = replace(gain, levels=_cdf_bounds(cache, lots, whole, taking_part))
     return gain, figure
 
 
 def _total_reward_and_figure(
-    cache: ComponentCache, whole: StepRewards, lots: list[_RewardComponent], with_benefit: bool
+    cache: ComponentCache,
+    whole: StepRewards,
+    lots: list[_RewardComponent],
+    with_benefit: bool,
+    taking_part: bool,
 ) -> tuple[TotalReward, Figure]:
     each: list[RewardProbabilities] | None = None
     why = ""
     try:
         if all(lot.built.is_acyclic for lot in lots):
-            each, why = _distributions(lots)
-            means = _means(each, lots, cache.exact, whole.unit)
+            each, why = _distributions(lots, taking_part)
+            means = _means(each, lots, cache.exact, whole.unit, taking_part)
         else:
             why = "the model has cycles"
-            means = _means_with_circles(cache, lots, whole)
+            means = _means_with_circles(cache, lots, whole, taking_part)
     except ResourceExhausted as exhausted:
         why, means = str(exhausted), (_UNBOUNDED, _UNBOUNDED)
     if each is not None:
         try:
-            chances, figure = _combined_distribution(each, lots, cache.exact, whole.unit)
+            chances, figure = _combined_distribution(each, [lot.times for lot in lots], cache.exact, whole.unit)
             return TotalReward(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
     if not with_benefit:
         return TotalReward(*means, None, why), Figure.unknown("benefit", "it was not computed")
     try:
-        figure = _joint_benefit(cache, lots)
+        figure = _joint_benefit(cache, lots, taking_part)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
     return TotalReward(*means, None, why), figure
 
 
-def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards) -> tuple[CdfBounds, ...]:
+def _cdf_bounds(
+    cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards, taking_part: bool
+) -> tuple[CdfBounds, ...]:
     """Return bounds of the probability of at least each value, if the model is acyclic and small."""
     try:
         listed = _joint_mdp(cache, lots)
         if listed is None or not listed.is_acyclic:
             return ()
+        listed = (taking_part and listed.participating) or listed
         return levels(listed.ordered, _rewards_in(listed, whole), whole.unit, cache.exact)
     except ResourceExhausted:
         return ()
@@ -322,10 +348,16 @@ def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
 _UNBOUNDED = Bounds(-inf, inf)
 
 
-def _distributions(lots: Sequence[_RewardComponent]) -> tuple[list[RewardProbabilities] | None, str]:
-    """Return the distribution of each component, or the reason why there is none."""
+def _distributions(lots: Sequence[_RewardComponent], taking_part: bool) -> tuple[list[RewardProbabilities] | None, str]:
+    """Return the largest distribution of each component, or the reason why there is none."""
     try:
         shares = [_distribution_of(lot) for lot in lots]
+        taking = [(at, lot.taking_part) for at, lot in enumerate(lots) if taking_part and lot.can_take_part]
+        if taking and not any(shares[at] == _distribution_of(lot) for at, lot in taking):
+            if len(taking) > 1 or taking[0][1].times > 1:
+                return None, "the distribution depends on open choices"
+            ((at, lot),) = taking
+            shares[at] = _distribution_of(lot)
     except ResourceExhausted as exhausted:
         return None, str(exhausted)
     each = [one for one in shares if one is not None]
@@ -333,21 +365,57 @@ def _distributions(lots: Sequence[_RewardComponent]) -> tuple[list[RewardProbabi
 
 
 def _means(
-    each: list[RewardProbabilities] | None, lots: Sequence[_RewardComponent], exact: bool, unit: Fraction
+    each: list[RewardProbabilities] | None,
+    lots: Sequence[_RewardComponent],
+    exact: bool,
+    unit: Fraction,
+    taking_part: bool,
 ) -> tuple[Bounds, Bounds]:
     if each is not None:
         mean = _mean(each, lots, exact, unit)
         return mean, mean
-    return _expected_bounds(lots, True, exact, unit), _expected_bounds(lots, False, exact, unit)
+    worst, best = (
+        _expected_bounds(_with_least_loss(lots, against) if taking_part else lots, against, exact, unit)
+        for against in (True, False)
+    )
+    return worst, best
+
+
+def _with_least_loss(lots: Sequence[_RewardComponent], worst: bool) -> Sequence[_RewardComponent]:
+    """Return the components with the plans of one restricted to those that take part in it, where that costs least."""
+    losses = [(_exact_mean(lot, worst) - _exact_mean(lot.taking_part, worst), at) for at, lot in enumerate(lots)
+              if lot.can_take_part]  # fmt: skip
+    if not losses:
+        return lots
+    loss, at = min(losses)
+    if loss <= 0:
+        return lots
+    lot = lots[at]
+    rest = [replace(lot, times=lot.times - 1)] if lot.times > 1 else []
+    return [*lots[:at], replace(lot.taking_part, times=1), *rest, *lots[at + 1 :]]
+
+
+def _exact_mean(lot: _RewardComponent, worst: bool) -> Number:
+    """Return the expected reward of one component of an acyclic model."""
+    exact = lot.built.states <= _MAX_EXACT_STATES
+    values, _ = expected_total_reward(lot.built.ordered, lot.step_rewards, worst, exact)
+    return (min if worst else max)(values.low[state] for state in lot.built.initial)
 
 
 def _means_with_circles(
-    cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards
+    cache: ComponentCache, lots: Sequence[_RewardComponent], whole: StepRewards, taking_part: bool
 ) -> tuple[Bounds, Bounds]:
     """Return the expected rewards of a cyclic model, as one: a cycle of a component may delay the others forever."""
     listed = _joint_mdp(cache, lots)
     if listed is None:
         raise ResourceExhausted("the model has cycles and too many states for an expected value")
+    if taking_part and listed.participating is not None:
+        with suppress(ResourceExhausted):
+            return _means_of_joint(cache, listed.participating, whole)
+    return _means_of_joint(cache, listed, whole)
+
+
+def _means_of_joint(cache: ComponentCache, listed: ComponentMdp, whole: StepRewards) -> tuple[Bounds, Bounds]:
     lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
     worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
@@ -395,15 +463,30 @@ def _expected_bounds(
     return Bounds(float(low) * float(unit) - slack, float(high) * float(unit) + slack)
 
 
+def benefit_of_parts(each: Iterable[tuple[OrderedMdp, Mapping[int, int], int]], exact: bool) -> Bounds | None:
+    """Return the probability of a positive sum of the rewards of independent parts, each so many times.
+
+    The choices of the participant are fixed. None if it depends on the world, or on many amounts.
+    """
+    distributions, several = [], []
+    for ordered, rewards, times in each:
+        distribution = reward_distribution(ordered, rewards) if ordered.is_acyclic else None
+        if distribution is None:
+            return None
+        distributions.append(distribution)
+        several.append(times)
+    return _combined_distribution(distributions, several, exact, Fraction(1))[1].guaranteed
+
+
 def _combined_distribution(
-    each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent], exact: bool, unit: Fraction
+    each: Sequence[RewardProbabilities], times: Sequence[int], exact: bool, unit: Fraction
 ) -> tuple[Distribution, Figure]:
-    spans = sum((max(one) - min(one)) * lot.times for one, lot in zip(each, lots, strict=True))
-    parts = sum(lot.times for lot in lots)
+    spans = sum((max(one) - min(one)) * count for one, count in zip(each, times, strict=True))
+    parts = sum(times)
     if spans <= _MAX_EXACT_AMOUNTS and parts <= 40:
         total: RewardProbabilities = {0: Fraction(1)}
-        for one, lot in zip(each, lots, strict=True):
-            total = convolve(total, convolution_power(one, lot.times))
+        for one, count in zip(each, times, strict=True):
+            total = convolve(total, convolution_power(one, count))
         positive = sum((share for amount, share in total.items() if amount > 0), Fraction(0))
         bounds = Bounds(positive, positive)
         chances = [(amount * unit, share) for amount, share in sorted(total.items()) if share]
@@ -411,7 +494,7 @@ def _combined_distribution(
     else:
         if exact:
             raise ResourceExhausted("the total reward has too many values")
-        sums = convolution(discrete_distribution(one) ** lot.times for one, lot in zip(each, lots, strict=True))
+        sums = convolution(discrete_distribution(one) ** count for one, count in zip(each, times, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
         combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
@@ -433,7 +516,7 @@ def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Compo
     return cache.listed(_joint_component(cache, lots), MAX_PLAIN_STATES)
 
 
-def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
+def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure:
     """Return the probability of a positive total reward by a joint model: an optimal choice depends on all rewards."""
     listed = _joint_mdp(cache, lots)
     component = _joint_component(cache, lots)
@@ -442,6 +525,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
     ).by_step
     if listed is None:
         listed = cache.build(component)
+    listed = (taking_part and listed.participating) or listed
     try:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit)
     except ResourceExhausted:
@@ -454,14 +538,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
         for against in (True, False)
     )
     initial = range(summed.model.initial)
-    strategy = advice(
-        component.system,
-        cache.participant.agents,
-        ordered,
-        worst.low,
-        lambda at: listed.state_at(summed.keys[at][0]),
-    )
-    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=strategy)
+    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False))
 
 
 def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: Mapping[int, int]) -> Figure:

@@ -29,7 +29,7 @@ class MessageDependency:
 
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     after: tuple[tuple[str, ...], ...]
     exclusive: tuple[str, ...]
     effects: tuple[str, ...]
@@ -45,7 +45,7 @@ class MessageDependency:
             self,
             name=rename(self.name),
             sender=rename(self.sender),
-            receiver=rename(self.receiver),
+            receivers=tuple(dict.fromkeys(map(rename, self.receivers))),
             after=tuple(group for group in after if rename(self.name) not in group),
             exclusive=tuple(one for one in dict.fromkeys(map(rename, self.exclusive)) if one != rename(self.name)),
             effects=tuple(dict.fromkeys(map(rename, self.effects))),
@@ -62,7 +62,7 @@ def message_dependencies(system: System) -> tuple[MessageDependency, ...]:
         MessageDependency(
             message.name,
             message.sender,
-            message.receiver,
+            message.receivers,
             tuple(
                 dict.fromkeys(
                     group for step in _sendings(steps[message.name]) for group in _prerequisites(system, step)
@@ -172,10 +172,7 @@ def lifecycle_graph(system: System, one: Commitment | Claim, title: str) -> Grap
         if values[source] != values[target]
     ]
     nodes = [Node(value, (value,), "round", is_initial=value in starts) for value in dict.fromkeys(values)]
-    parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    legend = (
-        f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows are steps that change its state."
-    )
+    legend = f"{one.name}, {' to '.join(one.parties)}: {_content(system, one)}. Arrows are steps that change its state."
     if dialogue:
         standings, moves = _standings(system, one, projected)
         nodes += standings
@@ -229,7 +226,7 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
     obligations: list[Commitment | Claim] = [*system.commitments, *system.claims]
     edges: list[Edge] = []
     for one in obligations:
-        source, target = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        source, target = one.parties
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue
@@ -264,7 +261,7 @@ def message_graph(system: System, title: str) -> Graph:
     """Return the dependencies and mutual exclusion of messages."""
     dependencies = message_dependencies(system)
     nodes = tuple(
-        Node(one.name, (one.name, f"{one.sender} → {one.receiver}", *one.effects), is_initial=not one.after)
+        Node(one.name, (one.name, f"{one.sender} → {', '.join(one.receivers)}", *one.effects), is_initial=not one.after)
         for one in dependencies
     )
     names = {one.name for one in dependencies}

@@ -66,7 +66,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     """Return the chart of a run; a message that is received immediately after sending is one row."""
     events: list[Event] = []
     row_of_step: list[int] = []
-    in_flight: dict[str, int] = {}
+    in_flight: dict[tuple[str, str], int] = {}
     before = run.start
     for move in run.moves:
         text = step_text(system, before, move)
@@ -77,21 +77,23 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         if step is None or message is None or step.kind in ("tick", "restart"):
             events.append(Event("wide", "", "", text, notes))
         elif step.kind == "exchange":
-            events.append(Event("message", message.sender, message.receiver, label or step.event, notes))
+            arrows = [Event("message", message.sender, one, label or step.event) for one in message.receivers]
+            events += [*arrows[:-1], replace(arrows[-1], notes=notes)]
         elif step.kind == "send":
-            in_flight[step.event] = len(events)
-            events.append(Event("send", message.sender, message.receiver, label or step.event, notes))
+            in_flight.update({(step.event, receiver): len(events) for receiver in message.receivers})
+            events.append(Event("send", message.sender, message.receivers[0], label or step.event, notes))
         else:
-            sent = in_flight.pop(step.event, None)
-            if sent is not None and sent == len(events) - 1:
+            sent = in_flight.pop((step.event, step.actor), None)
+            if sent is not None and sent == len(events) - 1 and not message.has_several_receivers:
                 events[sent] = replace(events[sent], kind="message", notes=(*events[sent].notes, *notes))
             else:
                 label = step.event if sent is None else events[sent].label
-                events.append(Event("receive", message.sender, message.receiver, label, notes, sent))
+                events.append(Event("receive", message.sender, step.actor, label, notes, sent))
         row_of_step.append(len(events) - 1)
         before = move.state
     events += [
-        replace(events[row], kind="lost", notes=("never received",), sent_row=row) for row in sorted(in_flight.values())
+        replace(events[row], kind="lost", target=receiver, notes=("never received",), sent_row=row)
+        for (_, receiver), row in sorted(in_flight.items(), key=lambda one: one[1])
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):
@@ -144,17 +146,19 @@ def protocol_chart(system: System, title: str, family: Callable[[str], str]) -> 
         dependencies = merged
     ordered = topological_order(dependencies)
     groups = alternatives(ordered)
-    rows: list[MessageDependency] = []
+    events: list[Event] = []
     frames: list[Frame] = []
     for group in groups:
+        first = len(events)
+        for one in group:
+            arrows = [Event("message", one.sender, receiver, one.name) for receiver in one.receivers]
+            events += [*arrows[:-1], replace(arrows[-1], notes=tuple(_notes(one)))]
         if len(group) > 1:
-            frames.append(Frame("alternatives", len(rows), len(rows) + len(group) - 1, "at most one of"))
-        rows += group
-    participants = {name for need in rows for name in (need.sender, need.receiver)}
+            frames.append(Frame("alternatives", first, len(events) - 1, "at most one of"))
+    participants = {name for need in ordered for name in (need.sender, *need.receivers)}
     lifelines = tuple(dict.fromkeys(name for name in _agents(system, family, left_out) if name in participants))
-    events = tuple(Event("message", one.sender, one.receiver, one.name, tuple(_notes(one))) for one in rows)
     legend = "Each message occurs once, below its prerequisites; at most one message of a frame is sent."
-    return _truncated(Chart(title, legend, lifelines, events, tuple(frames), left_out))
+    return _truncated(Chart(title, legend, lifelines, tuple(events), tuple(frames), left_out))
 
 
 def _agents(system: System, family: Callable[[str], str], is_folded: tuple[str, ...]) -> Iterable[str]:
@@ -190,12 +194,18 @@ def _mermaid(chart: Chart) -> Iterator[str]:
         for frame in chart.frames:
             if frame.first == row:
                 yield f"  {'alt' if frame.kind == 'alternatives' else 'loop'} {mermaid_text(frame.label)}"
-            elif frame.kind == "alternatives" and frame.first < row <= frame.last:
+            elif _is_next_alternative(chart, frame, row):
                 yield "  else or"
         yield from (f"  {line}" for line in _mermaid_event(event, ids))
         for frame in chart.frames:
             if frame.last == row:
                 yield "  end"
+
+
+def _is_next_alternative(chart: Chart, frame: Frame, row: int) -> bool:
+    """Return whether another alternative begins in this row: a message to several receivers has several rows."""
+    is_inside = frame.kind == "alternatives" and frame.first < row <= frame.last
+    return is_inside and chart.events[row].label != chart.events[row - 1].label
 
 
 def _mermaid_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
@@ -237,7 +247,7 @@ def _plantuml(chart: Chart) -> Iterator[str]:
         for frame in chart.frames:
             if frame.first == row:
                 yield f"{'alt' if frame.kind == 'alternatives' else 'loop'} {plantuml_text(frame.label)}"
-            elif frame.kind == "alternatives" and frame.first < row <= frame.last:
+            elif _is_next_alternative(chart, frame, row):
                 yield "else or"
         yield from _plantuml_event(event, ids)
         for frame in chart.frames:

@@ -218,9 +218,6 @@ class _StepWriter:
 # takes it before the next settled state.
 
 
-"""Maximum length of a formula in characters: bounds are expanded."""
-
-
 @dataclass(frozen=True, slots=True)
 class Gctl:
     vocabulary: Vocabulary

@@ -182,7 +182,7 @@ def _messages(system: System) -> Iterator[Node]:
 def _message_edges(system: System, message: Message) -> Iterator[Edge]:
     name = f"message {message.name}"
     yield Edge(f"agent {message.sender}", name, style="arrowhead=none")
-    yield Edge(name, f"agent {message.receiver}")
+    yield from (Edge(name, f"agent {receiver}") for receiver in message.receivers)
     done: dict[str, dict[str, None]] = {}
     for step in system.steps:
         for operation in step.operations if step.event == message.name and step.kind != "restart" else ():

@@ -32,6 +32,7 @@ from cplc.export.request import Export, ExportedFormula, NotExpressible, Request
 from cplc.export.templating import comment, header_lines, render, sanitized, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
+from cplc.logic import kleene
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -184,16 +185,15 @@ def _ignores_dropped_states(formula: Formula) -> bool:
     return not knowing and _value_without_fair_runs(formula) is True
 
 
-def _value_without_fair_runs(formula: Formula) -> bool | None:
+def _value_without_fair_runs(formula: Formula) -> kleene.Truth:
     """Return the value of the formula in states without fair runs; None if unknown (Kleene logic)."""
     match formula:
         case f.OnPaths(quantifier):
             return quantifier == "A"
         case f.Not(operand):
-            value = _value_without_fair_runs(operand)
-            return None if value is None else not value
+            return kleene.negation(_value_without_fair_runs(operand))
         case f.And(operands):
-            return _conjunction(map(_value_without_fair_runs, operands))
+            return kleene.conjunction(map(_value_without_fair_runs, operands))
         case f.Iff():
             return None
         case f.Derived():
@@ -202,11 +202,6 @@ def _value_without_fair_runs(formula: Formula) -> bool | None:
             return None
         case _:
             assert_never(formula)
-
-
-def _conjunction(values: Iterable[bool | None]) -> bool | None:
-    distinct = set(values)
-    return False if False in distinct else None if None in distinct else True
 
 
 K = TypeVar("K", bound=Hashable)

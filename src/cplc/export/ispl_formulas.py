@@ -6,7 +6,7 @@ commitment by the knowledge of one more agent, a step by a bit that records the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -26,7 +26,6 @@ from cplc.system.model import Agent, Step, System, Variable
 
 ALWAYS: Final = "always"
 """The proposition that holds in every state."""
-"""Maximum length of a formula in characters: bounds, equivalences and weak operators are expanded."""
 _MAX_COMBINATIONS: Final = 4096
 """Maximum number of valuations that are enumerated to decide whether a condition is constant."""
 
@@ -221,42 +220,45 @@ class Ctl:
                 assert_never(goal)
 
     def _path(self, quantifier: str, path: f.CtlPath) -> str:
-        match path:
-            case f.Next(operand):
-                return f"({quantifier}X {self.text(operand)})"
-            case f.Finally(operand, None):
-                return f"({quantifier}F {self.text(operand)})"
-            case f.Globally(operand, None):
-                return f"({quantifier}G {self.text(operand)})"
-            case f.Finally(operand, f.Bound() as bound):
-                return unroll("{0} or {1}", f"{quantifier}X", step_count(bound), self.text(operand))
-            case f.Globally(operand, f.Bound() as bound):
-                return unroll("{0} and {1}", f"{quantifier}X", step_count(bound), self.text(operand))
-            case f.Until(left, right, None):
-                return f"{quantifier}({self.text(left)} U {self.text(right)})"
-            case f.Until(left, right, bound):
-                assert bound is not None
-                return unroll(
-                    "{0} or ({2} and {1})", f"{quantifier}X", step_count(bound), self.text(right), self.text(left)
-                )
-            case f.Release(left, right, None):
-                one, other = self.text(left), self.text(right)
-                if quantifier == "A":
-                    return f"(!E((!{one}) U (!{other})))"
-                return self._weak("E", other, f"({one} and {other})")
-            case f.Release():
-                raise AssertionError(f"{path} is no formula of the language")
-            case f.WeakUntil(left, right, None):
-                return self._weak(quantifier, self.text(left), self.text(right))
-            case f.Derived():
-                return self._path(quantifier, f.ctl_core(path))
-            case _:
-                assert_never(path)
+        if isinstance(path, f.Derived) and not isinstance(path, _Temporal):
+            return self._path(quantifier, f.ctl_core(path))
+        return _temporal(quantifier, path, self.text)
 
-    def _weak(self, quantifier: str, left: str, right: str) -> str:
-        if quantifier == "A":
-            return f"(!E((!{right}) U ((!{left}) and (!{right}))))"
-        return f"(E({left} U {right}) or (EG {left}))"
+
+_Temporal = f.Next | f.Finally | f.Globally | f.Until | f.Release | f.WeakUntil
+
+
+def _temporal(quantifier: str, path: _Temporal, text: Callable[[Formula], str]) -> str:
+    """Return a temporal operator with its quantifier or, in CTL*, without one."""
+    step, dual = f"{quantifier}X", "E" if quantifier else ""
+    match path:
+        case f.Next(operand):
+            return f"({step} {text(operand)})"
+        case f.Finally(operand, None) | f.Globally(operand, None):
+            return f"({quantifier}{path.SYMBOL} {text(operand)})"
+        case f.Finally(operand, bound) | f.Globally(operand, bound):
+            assert bound is not None
+            pattern = "{0} or {1}" if isinstance(path, f.Finally) else "{0} and {1}"
+            return unroll(pattern, step, step_count(bound), text(operand))
+        case f.Until(left, right, None):
+            return f"{quantifier}({text(left)} U {text(right)})"
+        case f.Until(left, right, f.Bound() as bound):
+            return unroll("{0} or ({2} and {1})", step, step_count(bound), text(right), text(left))
+        case f.Release(left, right, None) if quantifier != "E":
+            return f"(!{dual}((!{text(left)}) U (!{text(right)})))"
+        case f.WeakUntil(left, right, None) if quantifier != "E":
+            one, other = text(left), text(right)
+            return _checked(f"(!{dual}((!{other}) U ((!{one}) and (!{other}))))")
+        case f.Release(left, right, None):
+            one, other = text(left), text(right)
+            return f"(E({other} U ({one} and {other})) or (EG {other}))"
+        case f.WeakUntil(left, right, None):
+            one, other = text(left), text(right)
+            return f"(E({one} U {other}) or (EG {one}))"
+        case f.Until() | f.Release() | f.WeakUntil():
+            raise AssertionError(f"{path} is no formula of the language")
+        case _:
+            assert_never(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,26 +279,8 @@ class CtlStar:
                 return _checked(self._on_paths(quantifier, self.text(path), needs_fairness(self.system, formula)))
             case f.Knows(mode, agents, operand):
                 return epistemic_text(mode, agents, self.text(operand), self.formula_names)
-            case f.Next(operand):
-                return f"(X {self.text(operand)})"
-            case f.Finally(operand, None):
-                return f"(F {self.text(operand)})"
-            case f.Globally(operand, None):
-                return f"(G {self.text(operand)})"
-            case f.Finally(operand, f.Bound() as bound):
-                return unroll("{0} or {1}", "X", step_count(bound), self.text(operand))
-            case f.Globally(operand, f.Bound() as bound):
-                return unroll("{0} and {1}", "X", step_count(bound), self.text(operand))
-            case f.Until(left, right, None):
-                return f"({self.text(left)} U {self.text(right)})"
-            case f.Until(left, right, bound):
-                assert bound is not None
-                return unroll("{0} or ({2} and {1})", "X", step_count(bound), self.text(right), self.text(left))
-            case f.Release(left, right, None):
-                return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
-            case f.WeakUntil(left, right, None):
-                one, other = self.text(left), self.text(right)
-                return _checked(f"(!((!{other}) U ((!{one}) and (!{other}))))")
+            case f.Next() | f.Finally() | f.Globally() | f.Until() | f.Release() | f.WeakUntil(_, _, None):
+                return _temporal("", formula, self.text)
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
             case f.Derived():

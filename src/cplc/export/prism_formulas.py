@@ -25,8 +25,6 @@ from cplc.logic.formulas import Connective, Formula
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
-"""Maximum length of a formula in characters: nested bounds are expanded."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pctl:

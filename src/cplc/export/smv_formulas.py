@@ -211,9 +211,6 @@ def _possible_numbers(system: System, expr: Expr) -> frozenset[int] | None:
             return None
 
 
-"""Maximum length of a formula in characters: bounds and weak operators are expanded."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ctl:
     """Writes state formulas."""

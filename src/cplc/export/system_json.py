@@ -66,7 +66,11 @@ def system_data(system: System) -> dict[str, object]:
             {
                 "name": message.name,
                 "sender": message.sender,
-                "receiver": message.receiver,
+                **(
+                    {"receivers": message.receivers}
+                    if message.has_several_receivers
+                    else {"receiver": message.receivers[0]}
+                ),
                 "parameters": message.parameters,
                 "sent": expr_data(message.sent),
                 "received": expr_data(message.received),

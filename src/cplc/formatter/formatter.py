@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field, replace
 from itertools import pairwise
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeGuard
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.language.words import MODALITIES
@@ -15,6 +15,7 @@ from cplc.syntax import ast
 from cplc.syntax.parser import parse
 from cplc.syntax.scanner import scan
 from cplc.syntax.tokens import tokens as lexical_tokens
+from cplc.syntax.tree import walk
 
 # --- Tokens of a text, comments included, classified by the syntax tree
 
@@ -73,7 +74,7 @@ def marks_of(tree: ast.File) -> Marks:
     names, called, messages = set[int](), set[int](), set[int]()
     declarations: dict[int, Node] = {}
     clauses: dict[int, str] = {}
-    for node in nodes(tree):
+    for node in walk(tree):
         match node:
             case ast.Name(span=span):
                 names.add(span.start)
@@ -98,20 +99,7 @@ def marks_of(tree: ast.File) -> Marks:
     return Marks(frozenset(names), frozenset(called), declarations, clauses, frozenset(messages))
 
 
-def nodes(tree: object) -> Iterator[Node]:
-    """Yield every node of a tree with a place, outer nodes first."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting.extend(reversed(node))
-        elif is_dataclass(node) and not isinstance(node, (type, Source)):
-            if hasattr(node, "span"):
-                yield node  # type: ignore[misc]
-            waiting.extend(getattr(node, field.name) for field in reversed(fields(node)) if field.name != "span")
-
-
-def _has_line(node: Node) -> bool:
+def _has_line(node: object) -> TypeGuard[Node]:
     return isinstance(node, (ast.Version, ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration, ast.AgentItem))
 
 
@@ -606,7 +594,7 @@ def _meaning(source: Source) -> tuple[ast.File | None, list[str | None], list[st
 
 def _docs(tree: ast.File) -> list[str | None]:
     """Return the comments on declarations, which equality of trees ignores."""
-    return [getattr(node, "doc", None) for node in nodes(tree)]
+    return [getattr(node, "doc", None) for node in walk(tree)]
 
 
 def line_end(text: str) -> str:

@@ -250,7 +250,7 @@ class Or(Derived):
     operands: tuple[Formula, ...]
 
     def _define(self) -> Formula:
-        return Not(And(tuple(map(_opposite, self.operands))))
+        return Not(And(tuple(map(opposite, self.operands))))
 
     @property
     def parts(self) -> tuple[Formula, ...]:
@@ -268,7 +268,7 @@ class Implies(Derived):
     OPERANDS = ("left", "right")
 
     def _define(self) -> Formula:
-        return Not(And((self.left, _opposite(self.right))))
+        return Not(And((self.left, opposite(self.right))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ class Iff(Derived):
     OPERANDS = ("left", "right")
 
     def _define(self) -> Formula:
-        return Or((And((self.left, self.right)), And((_opposite(self.left), _opposite(self.right)))))
+        return Or((And((self.left, self.right)), And((opposite(self.left), opposite(self.right)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ class Historically(Derived):
     SYMBOL = "H"
 
     def _define(self) -> Formula:
-        return Not(Since(VALID, _opposite(self.operand)))
+        return Not(Since(VALID, opposite(self.operand)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,7 +543,8 @@ def polarities(formula: Derived) -> tuple[bool | None, ...]:
 # --- forms
 
 
-def _opposite(formula: Formula) -> Formula:
+def opposite(formula: Formula) -> Formula:
+    """Return the negation, without double negations."""
     return formula.operand if isinstance(formula, Not) else Not(formula)
 
 
@@ -631,10 +632,10 @@ def dual(path: CtlOperator) -> CtlOperator:
     """Return the path formula that holds on the paths that violate this one."""
     match path:
         case Next(operand):
-            return Next(_opposite(operand))
+            return Next(opposite(operand))
         case Until(left, right, bound):
-            return Release(_opposite(left), _opposite(right), bound)
+            return Release(opposite(left), opposite(right), bound)
         case Release(left, right, bound):
-            return Until(_opposite(left), _opposite(right), bound)
+            return Until(opposite(left), opposite(right), bound)
         case _:
             assert_never(path)

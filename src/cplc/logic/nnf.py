@@ -63,7 +63,7 @@ def _negative(path: f.Formula) -> f.Formula:
     if f.is_state_formula(path):
         if path in (f.VALID, f.UNSATISFIABLE):
             return f.UNSATISFIABLE if path == f.VALID else f.VALID
-        return path.operand if isinstance(path, f.Not) else f.Not(path)
+        return f.opposite(path)
     match path:
         case f.Not(operand):
             return _positive(operand)

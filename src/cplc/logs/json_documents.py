@@ -195,43 +195,21 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
 
     The field ``object:T`` has the related objects of type ``T``, and ``qualifier:Q`` those with this qualifier.
     """
-    types = frozenset[str]()
     of: dict[str, str] = {}
-    held = 0
     declared_types: list[str] = []
     if notion.qualifier is None or notion.types:
         declared_types, problem = _types(opening, name)
+        chosen = problem or _with_type(notion, declared_types, name)
+        if isinstance(chosen, Garbage):
+            yield chosen
+            return
+        notion = chosen
+        type_of_object, problem = _type_of_object(opening, name, notion.types | {notion.type})
         if problem is not None:
             yield problem
+        if type_of_object is None:
             return
-        kind = notion.type
-        if kind is None and notion.qualifier is None:
-            kind = (
-                declared_types[0]
-                if len(declared_types) == 1
-                else next((one for one in declared_types if one.lower() == "case"), None)
-            )
-            if kind is None:
-                yield Garbage(name, _which(declared_types))
-                return
-        if kind is not None and kind not in declared_types:
-            yield Garbage(name, f"there are no objects of type `{kind}`; {_which(declared_types)}")
-            return
-        types = notion.types | ({kind} if kind is not None else frozenset())
-        for one in items(opening(), "objects.item", name):
-            if isinstance(one, Garbage):
-                yield one
-                break
-            if isinstance(one, dict) and isinstance(one.get("type"), str) and one["type"] in types:
-                identity = _name(one.get("id"))
-                held += _OVERHEAD + len(identity)
-                if held > MAX_HELD:
-                    yield Garbage(
-                        name, f"the names of its objects take more than {MAX_HELD >> 20} MiB", exceeds_limit=True
-                    )
-                    return
-                of[identity] = str(one["type"])
-        notion = Notion(kind, notion.qualifier, notion.types)
+        of = type_of_object
     number, is_about_cases = 0, start > 0
     for number, one in enumerate(items(opening(), "events.item", name), 1):
         if (number + 1) * _MOST_CASES <= start:
@@ -244,6 +222,38 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
         yield Garbage(name, "this is no OCEL 2.0: it has no list of `events`")
     if number and not is_about_cases:
         yield Garbage(name, f"no event is about {_case_of(notion)}; {_which(declared_types)}")
+
+
+def _with_type(notion: Notion, declared_types: list[str], name: str) -> Notion | Garbage:
+    """Return the case notion with the type of its objects, unless a qualifier alone selects them."""
+    kind = notion.type
+    if kind is None and notion.qualifier is None:
+        obvious = declared_types if len(declared_types) == 1 else (t for t in declared_types if t.lower() == "case")
+        kind = next(iter(obvious), None)
+        if kind is None:
+            return Garbage(name, _which(declared_types))
+    if kind is not None and kind not in declared_types:
+        return Garbage(name, f"there are no objects of type `{kind}`; {_which(declared_types)}")
+    return Notion(kind, notion.qualifier, notion.types)
+
+
+def _type_of_object(
+    opening: Opening, name: str, types: frozenset[str | None]
+) -> tuple[dict[str, str] | None, Garbage | None]:
+    """Return the objects of these types, None if their names take too much memory, and what is wrong with them."""
+    type_of_object: dict[str, str] = {}
+    held = 0
+    for one in items(opening(), "objects.item", name):
+        if isinstance(one, Garbage):
+            return type_of_object, one
+        if isinstance(one, dict) and isinstance(one.get("type"), str) and one["type"] in types:
+            identity = _name(one.get("id"))
+            held += _OVERHEAD + len(identity)
+            if held > MAX_HELD:
+                reason = f"the names of its objects take more than {MAX_HELD >> 20} MiB"
+                return None, Garbage(name, reason, exceeds_limit=True)
+            type_of_object[identity] = str(one["type"])
+    return type_of_object, None
 
 
 def _case_of(notion: Notion) -> str:

@@ -172,16 +172,9 @@ class Translator:
             return self._garbage(record, "it does not say which case it belongs to", "case")
         if len(case) > MAX_NAME:
             return self._too_long(record, "the case", case)
-        time: int | None = None
-        if (at := plan.time(fields)) is not None and at != "":
-            try:
-                time = self._clock(at)
-            except (ValueError, OverflowError) as problem:
-                names = " or ".join(
-                    f"`{name}`" for name in self._mapping.fields["time"] if field_value(fields, name) == at
-                )
-                reason = f"`{_short(at)}` in {names} is no time that can be read: {_short(problem)}"
-                return Garbage(record.place, reason, record.offset)
+        time = self._time(record, plan.time(fields))
+        if isinstance(time, Garbage):
+            return time
         if "{" in message:
             message = self._filled(message, fields)
         sender = _text(plan.sender(fields))
@@ -208,6 +201,17 @@ class Translator:
             kind,
             record.offset,
         )
+
+    def _time(self, record: Record, at: object) -> int | Garbage | None:
+        if at is None or at == "":
+            return None
+        try:
+            return self._clock(at)
+        except (ValueError, OverflowError) as problem:
+            fields = (name for name in self._mapping.fields["time"] if field_value(record.fields, name) == at)
+            names = " or ".join(f"`{name}`" for name in fields)
+            reason = f"`{_short(at)}` in {names} is no time that can be read: {_short(problem)}"
+            return Garbage(record.place, reason, record.offset)
 
     def _plan(self, fields: Mapping[str, object]) -> _Plan:
         """Return the field accessors for records with these fields."""

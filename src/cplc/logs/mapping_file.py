@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Final, cast, get_args
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_MAPPING
+from cplc.diagnostics.toml import toml_document
 from cplc.logs.json_documents import OBJECT, Notion
 from cplc.logs.lines import Dialect, is_encoding
 from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping, Vocabulary, family_of
@@ -17,7 +17,6 @@ from cplc.logs.timestamps import UNITS, zone
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
-_AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _ASPECTS: Final = get_args(Aspect)
 _WORDS: Final = (
     "separator",
@@ -36,24 +35,11 @@ _KINDS: Final = get_args(Kind)
 
 def parse_mapping(source: Source, vocabulary: Vocabulary | None) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
     """Return the mapping and all errors; with a vocabulary, names must be those of the protocol."""
-    try:
-        document: dict[str, object] = tomllib.loads(source.text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        return LogMapping(vocabulary=vocabulary), (_unreadable(source, str(problem)),)
-    except ValueError:  # Python limits how many digits it converts
-        return LogMapping(vocabulary=vocabulary), (_unreadable(source, "a number has too many digits"),)
+    document = toml_document(source, BAD_MAPPING)
+    if isinstance(document, Diagnostic):
+        return LogMapping(vocabulary=vocabulary), (document,)
     reading = _Reading(source, vocabulary)
     return reading.mapping(document), tuple(reading.problems)
-
-
-def _unreadable(source: Source, problem: str) -> Diagnostic:
-    at = _AT_LINE.search(problem)
-    offset = len(source.text.rstrip())
-    if at and at[1]:
-        lines = source.text.split("\n")
-        offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
-    message = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
-    return BAD_MAPPING.at(Span(source, offset, offset + 1), f"This is not TOML: {message[0]}")
 
 
 @dataclass

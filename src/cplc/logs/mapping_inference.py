@@ -111,20 +111,15 @@ def _aspects(columns: dict[str, _Column], vocabulary: Vocabulary) -> dict[Aspect
         if (usual := next((name for name in names if name in columns and columns[name].records), None)) is not None:
             field_of_aspect[aspect] = usual
     free = {name: column for name, column in columns.items() if name not in field_of_aspect.values() and column.records}
-    times = {name: max(column.times.values()) for name, column in free.items() if len(column.values) > 1}
-    best = max(times, key=lambda name: times[name], default="")
-    if "time" not in field_of_aspect and best and times[best] >= min(_MOST_READ, len(free[best].values)):
+    if "time" not in field_of_aspect and (best := _most_readable_times(free)):
         field_of_aspect["time"] = best
         del free[best]
     named: tuple[tuple[Aspect, tuple[str, ...]], ...]
     named = (("message", vocabulary.families), ("sender", tuple(sorted(vocabulary.roles))))
     for aspect, words in named:
-        if aspect not in field_of_aspect and free:
-            scores = {name: _likeness(column, words) for name, column in free.items()}
-            best = max(scores, key=lambda name: scores[name])
-            if scores[best] > 0.0:
-                field_of_aspect[aspect] = best
-                del free[best]
+        if aspect not in field_of_aspect and (best := _most_alike(free, words)):
+            field_of_aspect[aspect] = best
+            del free[best]
     if "case" not in field_of_aspect:
         several = [name for name, column in free.items() if len(column.values) > 1 and _CASE.search(name)]
         if several:
@@ -169,6 +164,20 @@ def _plain(text: str) -> str:
     return _PLAIN.sub(" ", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()).strip()
 
 
+def _most_readable_times(columns: dict[str, _Column]) -> str:
+    """Return the column with the most values that are times; empty if it has too many others."""
+    times = {name: max(column.times.values()) for name, column in columns.items() if len(column.values) > 1}
+    best = max(times, key=lambda name: times[name], default="")
+    return best if best and times[best] >= min(_MOST_READ, len(columns[best].values)) else ""
+
+
+def _most_alike(columns: dict[str, _Column], words: tuple[str, ...]) -> str:
+    """Return the column whose values are most like these words; empty if none is like them."""
+    scores = {name: _likeness(column, words) for name, column in columns.items()}
+    best = max(scores, key=lambda name: scores[name], default="")
+    return best if best and scores[best] > 0.0 else ""
+
+
 def _lines(columns: dict[str, _Column], field_of_aspect: dict[Aspect, str], vocabulary: Vocabulary) -> Iterator[str]:
     for aspect in FIELDS:
         if aspect in field_of_aspect:
@@ -177,12 +186,7 @@ def _lines(columns: dict[str, _Column], field_of_aspect: dict[Aspect, str], voca
             candidates = ", ".join(_quoted(name) for name in list(columns)[:_MOST_LISTED])
             yield f"# {aspect} = ?   one of {candidates or 'nothing'}"
     if "time" in field_of_aspect:
-        times = columns[field_of_aspect["time"]].times
-        form = max(times, key=lambda one: times[one])
-        if form is not None:
-            yield f"time_format = {_quoted(form)}"
-            if "%z" not in form:
-                yield '# time_zone = "Europe/Berlin"'
+        yield from _time_lines(columns[field_of_aspect["time"]])
     for table, aspect, words, members in (
         ("messages", "message", vocabulary.families, vocabulary.messages),
         ("participants", "sender", tuple(sorted({family_of(role) for role in vocabulary.roles})), vocabulary.roles),
@@ -196,12 +200,24 @@ def _lines(columns: dict[str, _Column], field_of_aspect: dict[Aspect, str], voca
     if unused:
         yield ""
         yield "# not used: " + ", ".join(_quoted(name) for name in unused[:_MOST_LISTED])
+    yield from _payload_lines(columns, unused, vocabulary)
+
+
+def _payload_lines(columns: dict[str, _Column], unused: list[str], vocabulary: Vocabulary) -> Iterator[str]:
     carried = sorted({name for payload in vocabulary.payloads.values() for name in payload} - columns.keys())
     if carried:
         yield "# [payload]"
         for name in carried:
             like = _closest(name, unused)
             yield f"# {name} = {_quoted(like) if like else '?'}"
+
+
+def _time_lines(column: _Column) -> Iterator[str]:
+    form = max(column.times, key=lambda one: column.times[one])
+    if form is not None:
+        yield f"time_format = {_quoted(form)}"
+        if "%z" not in form:
+            yield '# time_zone = "Europe/Berlin"'
 
 
 def _words(column: _Column, words: Iterable[str], members: frozenset[str]) -> Iterator[str]:

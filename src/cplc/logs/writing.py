@@ -210,7 +210,7 @@ class Recorder:
             str(run + 1),
             taken.event,
             message.sender,
-            (message.receiver,),
+            (taken.actor,) if taken.kind == "receive" else message.receivers,
             values=values,
             time=BEGINNING + self._ticks * self._tick + self._taken * self._step,
             kind="message" if taken.kind == "exchange" else "sent" if taken.kind == "send" else "received",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Protocol
+from typing import Final, Protocol
 
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
@@ -47,10 +47,10 @@ class Interpretation:
         return self.changed.get(variable, e.Read(variable))
 
     def _reader(self, message: Message) -> str | None:
-        """Return the role whose copy of the message is read; None if it is not observable."""
+        """Return the observer whose copy of the message is read; None if it is not observable."""
         if self.role is None:
-            return message.receiver
-        return self.role if self.role in (message.sender, message.receiver) else None
+            return effect_observer(message, sync=self.model.sync)
+        return self.role if self.role in message.roles else None
 
     def happened(self, name: str) -> Expr:
         reader = self._reader(self.model.message[name])
@@ -105,15 +105,35 @@ class Interpretation:
         return e.FALSE if state is None else e.one_of(state, sorted(term.states))
 
 
+ENV: Final = "Env"
+
+
+def effect_observer(message: Message, *, sync: bool) -> str:
+    """Return the observer whose copy is set when the message takes effect.
+
+    That is the receiver. Of several, the first one to receive it counts, which may be any: then `Env` has a copy, and
+    it is a function of those of the receivers as long as payloads do not change.
+    """
+    return message.receivers[0] if sync or not message.has_several_receivers else ENV
+
+
+def copy_holders(message: Message, *, sync: bool) -> tuple[str, ...]:
+    """Return the observers with a copy of the message: its sender first."""
+    return tuple(dict.fromkeys((*message.roles, effect_observer(message, sync=sync))))
+
+
 def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
+    """Return the condition that the message is in flight to some receiver."""
+    return e.disj(in_flight_to(receiver, message, read) for receiver in message.receivers)
+
+
+def in_flight_to(receiver: str, message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     """Return the condition that the sender's copy is set and differs from the receiver's."""
     sent = read(copy_variable(message.name, message.sender))
-    received = read(copy_variable(message.name, message.receiver))
+    received = read(copy_variable(message.name, receiver))
     if not message.repeatable:
         return e.conj((sent, e.negate(received)))
-    same = e.equal(
-        read(parity_variable(message.name, message.sender)), read(parity_variable(message.name, message.receiver))
-    )
+    same = e.equal(read(parity_variable(message.name, message.sender)), read(parity_variable(message.name, receiver)))
     return e.conj((sent, e.disj((e.negate(received), e.negate(same)))))
 
 

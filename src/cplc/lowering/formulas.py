@@ -209,7 +209,7 @@ class _Lowering:
     @cached_property
     def _effects(self) -> dict[str, frozenset[str]]:
         """The steps in which each message takes effect."""
-        return _grouped((s.event, s.name) for s in self.system.steps if s.kind in ("receive", "exchange"))
+        return _grouped((s.event, s.name) for s in self.system.steps if s.is_effect)
 
     @cached_property
     def _sendings(self) -> dict[str, frozenset[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -266,9 +267,9 @@ def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
         own = [move for move in moves if mover(model, name, move[0]) == role]
         binding = [move for move in own if move[1] is not None or (name in model.claim and move[0] in _ANSWERS)]
         if binding and (is_argued_with or len(own) < len(moves)):
-            several = {verb for verb, _ in binding if sum(other == verb for other, _ in binding) > 1}
+            times = Counter(verb for verb, _ in binding)
             encodings[role] = {
-                (verb, claim): f"{STANDING_OF[verb]} with {claim}" if verb in several else STANDING_OF[verb]
+                (verb, claim): STANDING_OF[verb] + (f" with {claim}" if times[verb] > 1 else "")
                 for verb, claim in binding
             }
     return encodings

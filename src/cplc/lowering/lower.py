@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.logic import expressions as e
 from cplc.lowering.condition_dependencies import ConditionDependencies
-from cplc.lowering.expressions import Interpretation, condition, in_flight
+from cplc.lowering.expressions import Interpretation, condition, copy_holders, effect_observer, in_flight
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import action_text, content_text
@@ -70,10 +70,10 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
             Message(
                 message.name,
                 message.sender,
-                message.receiver,
+                message.receivers,
                 tuple(parameter.name for parameter in message.parameters),
                 e.Read(copy_variable(message.name, message.sender)),
-                e.Read(copy_variable(message.name, message.receiver)),
+                e.Read(copy_variable(message.name, effect_observer(message, sync=model.sync))),
                 in_flight(message),
                 span=message.span,
             )
@@ -200,7 +200,7 @@ def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | Non
     for message in model.messages:
         for operation in message.operations:
             if operation.target is not None:
-                for observer in (message.sender, message.receiver):
+                for observer in message.roles:
                     handed.setdefault((observer, operation.commitment), set()).add(operation.target)
                     handed.setdefault((observer, operation.target), set()).add(operation.commitment)
     observable: dict[str, set[str]] = {}
@@ -227,7 +227,7 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
         yield Variable(own.name, own.domain, initial, "own", own.role, own.name)
     for message in model.messages:
         fields = {p.name: p.domain for p in message.parameters}
-        for role in (message.sender, message.receiver):
+        for role in copy_holders(message, sync=model.sync):
             domains: list[tuple[VariableKind, tuple[bool | int | str, ...]]] = [("copy", (False, True))]
             domains += [("field", domain) for domain in fields.values()]
             domains += [("parity", (False, True))] if message.repeatable else []
@@ -248,9 +248,10 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
 def _shared(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Shared]:
     model = lifecycles.model
     for message in model.messages:
-        pairs = zip(copy_variables(message, message.sender), copy_variables(message, message.receiver), strict=True)
-        for at_sender, at_receiver in pairs:
-            yield Shared(message.sender, message.receiver, at_sender, at_receiver)
+        for receiver in message.receivers:
+            pairs = zip(copy_variables(message, message.sender), copy_variables(message, receiver), strict=True)
+            for at_sender, at_receiver in pairs:
+                yield Shared(message.sender, receiver, at_sender, at_receiver)
     for name, (first, second) in model.parties.items():
         if (first, name) in local:
             yield Shared(first, second, state_variable(name, first), state_variable(name, second))
@@ -272,17 +273,18 @@ def _steps(builder: StepBuilder) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
 
 
 def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]:
-    groups: dict[tuple[str, str], list[int]] = {}
+    groups: dict[tuple[str, str, str], list[int]] = {}
     for index, step in enumerate(steps):
-        groups.setdefault((step.kind, step.event), []).append(index)
-    for (kind, event), members in groups.items():
+        several = step.kind == "receive" and builder.model.message[step.event].has_several_receivers
+        groups.setdefault((step.kind, step.event, f"@{step.actor}" if several else ""), []).append(index)
+    for (kind, event, receiver), members in groups.items():
         sender = steps[members[0]].actor if kind in ("send", "exchange") else None
         due: e.Expr | None = None
         if kind == "send" and builder.waits_for_others(builder.model.message[event]):
             due = builder.due(builder.model.message[event])
         elif kind == "tick" and not e.is_true(steps[members[0]].guard):
             due = e.TRUE
-        yield Justice(f"{kind} {event}".strip(), tuple(members), sender, due)
+        yield Justice(f"{kind} {event}{receiver}".strip(), tuple(members), sender, due)
 
 
 def _recurrences(model: CheckedModel, steps: tuple[Step, ...]) -> Iterator[Justice]:
@@ -296,7 +298,7 @@ def _recurrences(model: CheckedModel, steps: tuple[Step, ...]) -> Iterator[Justi
 def _is_named(step: Step, does: Does) -> bool:
     match does.verb:
         case "take":
-            return step.kind in ("receive", "exchange") and step.event == does.subject
+            return step.is_effect and step.event == does.subject
         case "send":
             return step.kind in ("send", "exchange") and step.event == does.subject
         case "act":

@@ -81,7 +81,7 @@ class _ParticipantInterpretation(Interpretation):
     roles: frozenset[str] = frozenset()
 
     def _reader(self, message: Message) -> str | None:
-        return next((role for role in (message.receiver, message.sender) if role in self.roles), None)
+        return next((role for role in (*message.receivers, message.sender) if role in self.roles), None)
 
     def sent(self, name: str) -> Expr:
         sender = self.model.message[name].sender

@@ -10,7 +10,16 @@ from itertools import product
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.condition_dependencies import ConditionDependencies
-from cplc.lowering.expressions import Interpretation, condition, in_flight, possible_values, value
+from cplc.lowering.expressions import (
+    ENV,
+    Interpretation,
+    condition,
+    copy_holders,
+    effect_observer,
+    in_flight_to,
+    possible_values,
+    value,
+)
 from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
 from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
@@ -44,13 +53,18 @@ class StepBuilder:
     def channels(self) -> dict[tuple[str, str], list[Message]]:
         channels: dict[tuple[str, str], list[Message]] = {}
         for message in self.model.messages:
-            channels.setdefault((message.sender, message.receiver), []).append(message)
+            for channel in message.channels:
+                channels.setdefault(channel, []).append(message)
         return channels
 
     @cached_property
-    def _not_in_flight(self) -> dict[str, Expr]:
-        """Each message to the condition that it is not in flight, as one expression that guards share."""
-        return {message.name: e.negate(in_flight(message)) for message in self.model.messages}
+    def _not_in_flight(self) -> dict[tuple[str, str], Expr]:
+        """Each message and receiver to the condition that it is not in flight, as one expression that guards share."""
+        return {
+            (message.name, receiver): e.negate(in_flight_to(receiver, message))
+            for message in self.model.messages
+            for receiver in message.receivers
+        }
 
     @cached_property
     def _blocked(self) -> dict[str, Expr]:
@@ -58,7 +72,9 @@ class StepBuilder:
         endings: dict[str, list[Expr]] = {}
         for message in self.model.messages:
             if message.restarts:
-                endings.setdefault(message.scope, []).append(e.Read(copy_variable(message.name, message.receiver)))
+                endings.setdefault(message.scope, []).append(
+                    e.Read(copy_variable(message.name, self._observer_of(message)))
+                )
         return {scope: e.disj(received) for scope, received in endings.items()}
 
     @cached_property
@@ -76,11 +92,11 @@ class StepBuilder:
 
     def waits_for_others(self, message: Message) -> bool:
         """Return whether other messages can fill the channel of this one again and again."""
-        channel = message.sender, message.receiver
-        if self.model.sync or channel in self.model.unordered:
-            return False
-        rivals = (other for other in self.channels[channel] if other.name not in (message.name, *message.rivals))
-        return any(self._can_recur(other) for other in rivals)
+        ordered = (channel for channel in message.channels if channel not in self.model.unordered)
+        rivals = (other for channel in ordered for other in self.channels[channel])
+        return not self.model.sync and any(
+            self._can_recur(other) for other in rivals if other.name not in (message.name, *message.rivals)
+        )
 
     @cached_property
     def _reset(self) -> frozenset[str]:
@@ -93,20 +109,18 @@ class StepBuilder:
     def _send_guard(self, message: Message, own: Mapping[str, Expr], *, in_free_channel: bool = True) -> Expr:
         """Return the guard of a sending: on the sender's local state and a free channel."""
         interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
-        channel = (message.sender, message.receiver)
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
-        occupied: Iterable[Message] = ()
-        if not in_free_channel:
-            pass
-        elif not self.model.sync and channel not in self.model.unordered:
-            occupied = [other for other in self.channels[channel] if other.name not in unsent]
-        elif not self.model.sync and message.repeatable:
-            occupied = (message,)
+        occupying: list[tuple[str, str]] = []
+        for channel in message.channels if in_free_channel and not self.model.sync else ():
+            if channel not in self.model.unordered:
+                occupying += [(other.name, channel[1]) for other in self.channels[channel] if other.name not in unsent]
+            elif message.repeatable:
+                occupying.append((message.name, channel[1]))
         return e.conj(
             (
                 condition(message.guard, interpretation),
                 *(e.negate(e.Read(copy_variable(name, message.sender))) for name in reversed(unsent)),
-                *(self._not_in_flight[other.name] for other in occupied),
+                *(self._not_in_flight[other] for other in occupying),
                 *(
                     e.negate(self._blocked.get(scope, e.FALSE))
                     for scope in self.dependencies.enclosing_scopes(message.scope)
@@ -141,10 +155,10 @@ class StepBuilder:
         return copied
 
     def clearing_updates(self, message: Message) -> dict[str, Expr]:
-        """Return the updates that clear both copies."""
+        """Return the updates that clear all copies."""
         return {
             name: e.Const(self.variables[name].domain[0])
-            for role in (message.sender, message.receiver)
+            for role in copy_holders(message, sync=self.model.sync)
             for name in copy_variables(message, role)
         }
 
@@ -160,15 +174,20 @@ class StepBuilder:
     def steps_of_message(self, message: Message) -> Iterator[tuple[Step, Hazard | None]]:
         for payload in _payloads(message):
             yield self._exchange(message, payload) if self.model.sync else (self._send(message, payload), None)
-        if not self.model.sync:
-            yield self._receive(message)
+        for receiver in () if self.model.sync else message.receivers:
+            yield self._receive(message, receiver)
+            if message.has_several_receivers:
+                yield self._receive(message, receiver, is_further=True)
+
+    def _observer_of(self, message: Message) -> str:
+        return effect_observer(message, sync=self.model.sync)
 
     def _send(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> Step:
         own = _constants(payload)
         sender = message.sender
         assigned = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
         updates = self._copying_updates(message, sender, own, self._next_parity(message)) | assigned
-        updates |= self._view(message, sender, own, updates)
+        updates |= self._view(message, sender, own, updates, message.receivers[0])
         guard = e.conj((self._send_guard(message, own), self._in_range(assigned.items())))
         return Step(
             f"send {message.name}{_payload_text(payload)}",
@@ -181,21 +200,31 @@ class StepBuilder:
             span=message.span,
         )
 
-    def _receive(self, message: Message) -> tuple[Step, Hazard | None]:
-        sender, receiver = message.sender, message.receiver
+    def _receive(self, message: Message, receiver: str, *, is_further: bool = False) -> tuple[Step, Hazard | None]:
+        """Return the receipt by one receiver. Of several, the first one to receive the message lets it take effect."""
+        sender, several = message.sender, message.has_several_receivers
+        name = f"receive {message.name}" + (f"@{receiver}" if several else "") + (" further" if is_further else "")
         own: dict[str, Expr] = {
             p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
         }
-        assigned = self._assigned(message.receipt, Interpretation(self.model, receiver, own, state=OwnViews(receiver)))
+        interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
+        assigned = self._assigned(self._receipt_of(message, receiver), interpretation)
         parity = e.Read(parity_variable(message.name, sender)) if message.repeatable else e.FALSE
         updates = self._copying_updates(message, receiver, own, parity) | assigned
-        performed, lifecycle_updates = self._effect(f"receive {message.name}", message, own, updates)
-        views = self._view(message, receiver, own, updates)
+        if several and not is_further:
+            updates |= self._copying_updates(message, ENV, own, parity)
+        performed, lifecycle_updates = self._effect(name, message, own, updates, receiver, is_further=is_further)
+        views = self._view(message, receiver, own, updates, receiver)
         updates = updates | lifecycle_updates | views | self._resets(message)
-        arriving = in_flight(message)
-        fits = e.conj((self._in_range(assigned.items()), self._deadlines_begin(message, own)))
+        arriving = in_flight_to(receiver, message)
+        if several:
+            is_first = in_flight_to(ENV, message)
+            arriving = e.conj((arriving, e.negate(is_first) if is_further else is_first))
+        fits = self._in_range(assigned.items())
+        if not is_further:
+            fits = e.conj((fits, self._deadlines_begin(message, own)))
         step = Step(
-            f"receive {message.name}",
+            name,
             "receive",
             receiver,
             message.name,
@@ -203,26 +232,32 @@ class StepBuilder:
             e.conj((arriving, fits)),
             tuple(updates.items()),
             operations=performed,
+            is_further=is_further,
             span=message.span,
         )
         return step, self._hazard(message, arriving, fits, own)
 
+    def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:
+        """Yield what a receiver assigns on receipt."""
+        return (one for one in message.receipt if self.model.variable[one.variable].role == receiver)
+
     def _exchange(self, message: Message, payload: tuple[tuple[str, Value], ...]) -> tuple[Step, Hazard | None]:
-        sender, receiver = message.sender, message.receiver
+        sender = message.sender
         own = _constants(payload)
         on_sending = self._assigned(message.updates, Interpretation(self.model, sender, own, state=OwnViews(sender)))
-        on_receipt = self._assigned(
-            message.receipt, Interpretation(self.model, receiver, own, state=OwnViews(receiver))
-        )
         parity = self._next_parity(message)
-        updates = self._copying_updates(message, sender, own, parity) | self._copying_updates(
-            message, receiver, own, parity
-        )
+        updates = self._copying_updates(message, sender, own, parity)
+        on_receipt: dict[str, Expr] = {}
+        for receiver in message.receivers:
+            interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
+            on_receipt |= self._assigned(self._receipt_of(message, receiver), interpretation)
+            updates |= self._copying_updates(message, receiver, own, parity)
         updates |= on_sending | on_receipt
         name = f"exchange {message.name}{_payload_text(payload)}"
-        performed, lifecycle_updates = self._effect(name, message, own, updates)
-        views = self._view(message, sender, own, updates) | self._view(message, receiver, own, updates)
-        updates = updates | lifecycle_updates | views | self._resets(message)
+        performed, lifecycle_updates = self._effect(name, message, own, updates, sender)
+        for role in message.roles:
+            lifecycle_updates |= self._view(message, role, own, updates, sender)
+        updates = updates | lifecycle_updates | self._resets(message)
         fits = e.conj((self._in_range(on_receipt.items()), self._deadlines_begin(message, own)))
         may = e.conj((self._send_guard(message, own), self._in_range(on_sending.items())))
         step = Step(
@@ -257,13 +292,21 @@ class StepBuilder:
         )
 
     def _effect(
-        self, step: str, message: Message, own: Mapping[str, Expr], changed: Mapping[str, Expr]
+        self,
+        step: str,
+        message: Message,
+        own: Mapping[str, Expr],
+        changed: Mapping[str, Expr],
+        actor: str,
+        *,
+        is_further: bool = False,
     ) -> tuple[tuple[Operation, ...], dict[str, Expr]]:
-        """Apply operations and automatic rules to the variables of `Env`."""
+        """Apply operations, unless the message has taken effect, and automatic rules to the variables of `Env`."""
         observer_state = self._observer_state(None, Interpretation(self.model, None, own, changed))
         with _naming_the_step(f"`{message.name}`", observer_state):
-            self._read_letter(observer_state, message)
-            performed = [observer_state.perform(operation) for operation in message.operations]
+            self._read_letter(observer_state, message, actor, takes_effect=not is_further)
+            operations = () if is_further else message.operations
+            performed = [observer_state.perform(operation) for operation in operations]
             observer_state.apply_automatic_rules(self._affected(message, observer_state))
             self._record(step, observer_state)
             return tuple(operation for operation in performed if operation is not None), observer_state.updates()
@@ -280,24 +323,26 @@ class StepBuilder:
             self.changes[step] = {change: written(when, change[1]) for change, when in observer_state.changes.items()}
 
     def _view(
-        self, message: Message, observer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr]
+        self, message: Message, observer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr], actor: str
     ) -> dict[str, Expr]:
         """Apply operations and automatic rules to the views of the role."""
         if observer not in self.lifecycles.observers:
             return {}
         observer_state = ObserverState(self.lifecycles, observer, Interpretation(self.model, observer, own, changed))
         with _naming_the_step(f"`{message.name}`", observer_state):
-            self._read_letter(observer_state, message)
+            self._read_letter(observer_state, message, actor)
             for operation in message.operations:
                 observer_state.perform(operation)
             observer_state.apply_automatic_rules(self._affected(message, observer_state))
             return observer_state.updates()
 
-    def _read_letter(self, observer_state: ObserverState, message: Message) -> None:
-        """Advance the monitors of contents about runs by the step in which the message takes effect."""
+    def _read_letter(
+        self, observer_state: ObserverState, message: Message, actor: str, *, takes_effect: bool = True
+    ) -> None:
+        """Advance the monitors of contents about runs by a step in which the message is received."""
         for name, content in self.lifecycles.contents.items():
             if name in observer_state.observable:
-                step = content.step_of_message(message, self.model.sync)
+                step = content.step_of_message(message if takes_effect else None, actor)
                 observer_state.advance_monitor(name, step, stable=self.dependencies.is_stable(name))
 
     def _affected(self, message: Message, observer_state: ObserverState) -> list[str]:
@@ -316,7 +361,11 @@ class StepBuilder:
             return None
         inner = self.dependencies.inner_scopes(scope)
         messages = [message for message in self.model.messages if message.scope in inner]
-        drained = () if self.model.sync else (self._not_in_flight[message.name] for message in messages)
+        drained = [
+            self._not_in_flight[message.name, receiver]
+            for message in (() if self.model.sync else messages)
+            for receiver in message.receivers
+        ]
         updates: dict[str, Expr] = {}
         for message in messages:
             updates |= self.clearing_updates(message)

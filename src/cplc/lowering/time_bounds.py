@@ -6,6 +6,7 @@ A bound takes away no step but ticks: the clock waits until what is bounded has 
 * Bound k on sending a message: its age counts the ticks since the message became *due*, which it is where it could be
   sent but for a full channel, and in a round only until it is first sent. No tick while it can be sent and its age is
   at least k. It is then *overdue*, and its sender sends on the same channel only what has been due at least as long.
+* A message to several receivers is in flight on the channel to each of them; messages that share a channel compete.
 * Where anything is bounded, a restart that is possible comes before the next tick.
 
 A tick that something can stop must recur on fair runs (`Justice.recurs`), so a run on which the clock stands still is
@@ -14,11 +15,12 @@ not fair. A state from which no fair run begins is a timelock (`cplc.checking.re
 Ages are per message. With one age per role any message of it would reset the age of all, and the bound of one member
 of a family would depend on another member.
 
-Claim: a message with bound k on a channel of n messages with delay d is sent at age k + n d at the latest, so the
-variables of ages need no larger values. Proof: while it is overdue, the clock stands where the channel is free. At most
-the n - 1 others that have been due longer are sent before it, each once, since it is younger afterwards. So it waits
-for the message in flight when it became overdue and for n - 1 more, each in flight for at most d ticks. Without a delay
-ages have no such limit. Above k only their order on the channel is of use, which n values have.
+Claim: a message with bound k that competes with n - 1 others on channels with delays of at most d is sent at age
+k + n d at the latest, so the variables of ages need no larger values. Proof: while it is overdue, the clock stands
+where its channels are free. At most the n - 1 others that have been due longer are sent before it, each once, since it
+is younger afterwards. So it waits for the messages in flight when it became overdue, which arrive within d ticks, and
+for n - 1 more, each in flight for at most d ticks. Without a delay ages have no such limit. Above k only their order is
+of use, which n values have. A *group* is a class of messages that shared channels link; n is counted for the group.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from functools import cached_property
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
-from cplc.lowering.expressions import in_flight
+from cplc.lowering.expressions import in_flight_to
 from cplc.lowering.steps import StepBuilder, copy_variables
 from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable
 from cplc.records import dataclass
@@ -91,16 +93,18 @@ class _Bounds:
     @property
     def _flights(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
         """Yield each message with a delay of at least one tick, and the name and domain of the variable for it."""
-        for message, delay in self._delayed:
+        for message, receiver, delay in self._delayed:
             if delay:
-                yield message.name, flight_variable(message.name), tuple(range(delay + 1))
+                yield message.name, _flight(message, receiver), tuple(range(delay + 1))
 
     @property
-    def _delayed(self) -> Iterator[tuple[Message, int]]:
+    def _delayed(self) -> Iterator[tuple[Message, str, int]]:
+        """Yield each message and receiver with the delay of the channel."""
         for message in self._model.messages:
-            delay = self._model.delays.get((message.sender, message.receiver))
-            if delay is not None:
-                yield message, delay
+            for channel in message.channels:
+                delay = self._model.delays.get(channel)
+                if delay is not None:
+                    yield message, channel[1], delay
 
     def _flight_updates(self, step: Step) -> Iterator[tuple[str, Expr]]:
         if step.kind != "tick":
@@ -109,28 +113,28 @@ class _Bounds:
             )
             yield from ((name, e.Const(0)) for name in sorted(received))
             return
-        for message, delay in self._delayed:
+        for message, receiver, delay in self._delayed:
             if delay:
-                name = flight_variable(message.name)
+                name = _flight(message, receiver)
                 ticks = e.Read(name)
-                flying = e.conj((in_flight(message), e.less(ticks, e.Const(delay))))
+                flying = e.conj((in_flight_to(receiver, message), e.less(ticks, e.Const(delay))))
                 yield name, e.ite(flying, e.arith("+", ticks, e.Const(1)), ticks)
 
     @cached_property
     def _flights_ended_by(self) -> dict[str, list[str]]:
         """The variables of flights that end where a receiver's copy is written, by the variables of that copy."""
         ended: dict[str, list[str]] = {}
-        for message, delay in self._delayed:
-            for variable in copy_variables(message, message.receiver) if delay else ():
-                ended.setdefault(variable, []).append(flight_variable(message.name))
+        for message, receiver, delay in self._delayed:
+            for variable in copy_variables(message, receiver) if delay else ():
+                ended.setdefault(variable, []).append(_flight(message, receiver))
         return ended
 
     @property
     def _arrivals_due(self) -> Iterator[Expr]:
         """Yield where a message must arrive before the next tick."""
-        for message, delay in self._delayed:
-            longest = e.equal(e.Read(flight_variable(message.name)), e.Const(delay)) if delay else e.TRUE
-            yield e.conj((in_flight(message), longest))
+        for message, receiver, delay in self._delayed:
+            longest = e.equal(e.Read(_flight(message, receiver)), e.Const(delay)) if delay else e.TRUE
+            yield e.conj((in_flight_to(receiver, message), longest))
 
     # --- ages
 
@@ -139,7 +143,7 @@ class _Bounds:
         """The bounded messages, and those on their channels whose age is compared with theirs."""
         bound = {name: one.ticks for one in self._model.bounds for name in one.messages}
         ages: dict[str, _Age] = {}
-        for messages in self.builder.channels.values():
+        for messages in self._groups:
             limits = [bound[message.name] for message in messages if message.name in bound]
             if not limits:
                 continue
@@ -154,22 +158,41 @@ class _Bounds:
                     ages[message.name] = _Age(message, self._first_due(message), None, most, counted)
         return ages
 
+    @cached_property
+    def _groups(self) -> tuple[list[Message], ...]:
+        """The classes of messages that are linked by shared channels."""
+        groups: list[tuple[set[tuple[str, str]], list[Message]]] = []
+        for message in self._model.messages:
+            channels, members = set(message.channels), [message]
+            linked = [group for group in groups if not group[0].isdisjoint(channels)]
+            for group in linked:
+                groups.remove(group)
+                channels |= group[0]
+            members = [*(member for group in linked for member in group[1]), message]
+            groups.append((channels, members))
+        return tuple(members for _, members in groups)
+
+    @cached_property
+    def _group_of(self) -> dict[str, list[Message]]:
+        return {message.name: group for group in self._groups for message in group}
+
     def _largest_age(self, messages: list[Message], bound: int) -> int:
-        """Return the largest age that is told apart on a channel; see the claim above."""
+        """Return the largest age that is told apart in a group; see the claim above."""
         if self._is_sent_when_due(messages):
             return bound
-        delay = self._model.delays.get((messages[0].sender, messages[0].receiver), 1)
-        return bound + len(messages) * delay
+        return bound + len(messages) * max(self._model.delays.get(one, 1) for one in _channels(messages))
 
     def _has_delay(self, messages: list[Message]) -> bool:
-        """Return whether all ages on the channel are limited."""
-        return self._is_sent_when_due(messages) or (messages[0].sender, messages[0].receiver) in self._model.delays
+        """Return whether all ages in the group are limited."""
+        return self._is_sent_when_due(messages) or all(one in self._model.delays for one in _channels(messages))
 
     def _is_sent_when_due(self, messages: list[Message]) -> bool:
-        """Return whether the clock stands while a message waits for the channel, or none has to wait."""
-        ends = messages[0].sender, messages[0].receiver
-        free = self._model.sync or len(messages) == 1 or ends in self._model.unordered
-        return free or self._model.delays.get(ends) == 0
+        """Return whether the clock stands while a message waits for a channel, or none has to wait."""
+        return (
+            self._model.sync
+            or len(messages) == 1
+            or all(one in self._model.unordered or self._model.delays.get(one) == 0 for one in _channels(messages))
+        )
 
     def _first_due(self, message: Message) -> Expr:
         due = self.builder.due(message)
@@ -202,7 +225,7 @@ class _Bounds:
         if age.counted == age.most:
             return e.ite(e.less(age.value, e.Const(age.most)), e.arith("+", age.value, e.Const(1)), age.value)
         place: Expr = e.Const(age.counted + 1)
-        for other in self.builder.channels[age.message.sender, age.message.receiver]:
+        for other in self._group_of[age.message.name]:
             younger = self._ages.get(other.name)
             if younger is not None and younger is not age:
                 is_younger = e.conj((younger.due, younger.is_at_least(age.counted), e.less(younger.value, age.value)))
@@ -237,8 +260,10 @@ class _Bounds:
         """Yield where an overdue message keeps this one from being sent."""
         message = self._model.message[step.event]
         own = self._ages.get(message.name)
-        for other in self.builder.channels[message.sender, message.receiver]:
+        for other in self._group_of[message.name]:
             older = self._ages.get(other.name)
+            if set(other.channels).isdisjoint(message.channels):
+                continue
             if other.name == message.name or older is None or older.bound is None or not older.most:
                 continue
             age = e.ite(own.due, own.value, e.Const(0)) if own is not None else e.Const(0)
@@ -263,3 +288,12 @@ class _Bounds:
             updates=(*step.updates, *counters),
             unbounded=unbounded if waiting else None,
         )
+
+
+def _flight(message: Message, receiver: str) -> str:
+    """Return the variable of the ticks that a message has been in flight to a receiver."""
+    return flight_variable(f"{message.name}@{receiver}" if message.has_several_receivers else message.name)
+
+
+def _channels(messages: list[Message]) -> frozenset[tuple[str, str]]:
+    return frozenset(channel for message in messages for channel in message.channels)

@@ -39,7 +39,7 @@ class ObservedChoices:
 
     def __post_init__(self) -> None:
         steps = self.tracker.system.steps
-        self._receipt = {at: self.tracker.receipt.get(steps[at].event) for at in self.tracker.visible_steps}
+        self._receipts = {at: tuple(self._receipts_of(steps[at].event)) for at in self.tracker.visible_steps}
         self._candidates: dict[int, tuple[int, ...]] = {}
 
     def watch(self, states: States, resolved: ResolvedEvent, inferring: bool) -> None:
@@ -88,9 +88,14 @@ class ObservedChoices:
             )
         return self._candidates[send]
 
+    def _receipts_of(self, message: str) -> Iterator[int]:
+        """Yield the receipts of a message, in the order of its receivers."""
+        each = (steps for (name, _), steps in self.tracker.receipts.items() if name == message)
+        yield from (steps[-1] if at else steps[0] for at, steps in enumerate(each))
+
     def _writes(self, send: int) -> frozenset[str]:
-        steps, receipt = self.tracker.system.steps, self._receipt[send]
-        return steps[send].writes if receipt is None else steps[send].writes | steps[receipt].writes
+        steps = self.tracker.system.steps
+        return frozenset().union(*(steps[at].writes for at in (send, *self._receipts[send])))
 
     def _excludes(self, state: int, one: int, other: int) -> bool:
         """Tell whether both sends are enabled in the state, and one of them disables the other."""
@@ -104,12 +109,10 @@ class ObservedChoices:
         )
 
     def _is_possible_after(self, state: int, first: int, second: int) -> bool:
-        taken, receipt = self.tracker.relation.by_step, self._receipt[first]
-        arrived = (
-            end
-            for sent in taken(state, first)
-            for end in ((taken(sent, receipt) or [sent]) if receipt is not None else [sent])
-        )
+        taken = self.tracker.relation.by_step
+        arrived = list(taken(state, first))
+        for receipt in self._receipts[first]:
+            arrived = [end for sent in arrived for end in (taken(sent, receipt) or [sent])]
         return any(taken(end, second) for end in arrived)
 
 

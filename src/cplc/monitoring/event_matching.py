@@ -93,19 +93,20 @@ class EventResolver:
         if not named:
             bindings = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
             return UnresolvedEvent(UnknownMessage, event.message, (f"there is none with {bindings}",))
+        return self._sent_and_received(event, named)
+
+    def _sent_and_received(self, event: Event, named: Sequence[Message]) -> ResolvedEvent | UnresolvedEvent:
+        """Match the sender and the recipients of an event with these messages, then its payload."""
         sent = [one for one in named if self._is(event.sender, one.sender)]
         if not sent:
             senders = tuple(dict.fromkeys(one.sender for one in named))
             shown = named[0].name if len(named) == 1 else event.message
             stranger = () if event.sender in self._roles else (f"`{event.sender}` is no role of the protocol",)
             return UnresolvedEvent(WrongSender, shown, (*_owner("sent by", senders), *stranger))
-        fitting = [
-            one
-            for one in sent
-            if not event.recipients or any(self._is(name, one.receiver) for name in event.recipients)
-        ]
+        recipients = event.recipients or (None,)
+        fitting = [one for one in sent if any(self._receivers_named(one, name) for name in recipients)]
         if not fitting:
-            receivers = tuple(dict.fromkeys(one.receiver for one in sent))
+            receivers = tuple(dict.fromkeys(receiver for one in sent for receiver in one.receivers))
             return UnresolvedEvent(WrongRecipient, event.message, _owner("sent to", receivers))
         shown = fitting[0].name if len(fitting) == 1 else event.message
         wrong: tuple[str, ...] = ()
@@ -114,10 +115,15 @@ class EventResolver:
             values, problems = self._payload(message, event.values)
             wrong = wrong or problems
             if not problems:
-                ways += self._ways(message, values, event.kind)
+                named_receivers = {r for name in event.recipients or () for r in self._receivers_named(message, name)}
+                receivers = tuple(one for one in message.receivers if not named_receivers or one in named_receivers)
+                ways += self._ways(message, receivers, values, event.kind)
         if not ways and wrong:
             return UnresolvedEvent(BadPayload, shown, wrong)
         return ResolvedEvent(shown, tuple(fitting), tuple(ways))
+
+    def _receivers_named(self, message: Message, name: str | None) -> tuple[str, ...]:
+        return tuple(receiver for receiver in message.receivers if self._is(name, receiver))
 
     def _is(self, name: str | None, role: str) -> bool:
         return name is None or role in self._roles.get(name, ())
@@ -138,16 +144,27 @@ class EventResolver:
         return values, tuple(wrong)
 
     def _ways(
-        self, message: Message, values: Mapping[str, Value], kind: Literal["message", "sent", "received"]
+        self,
+        message: Message,
+        receivers: tuple[str, ...],
+        values: Mapping[str, Value],
+        kind: Literal["message", "sent", "received"],
     ) -> Iterable[StepSequence]:
+        """Return the sequences of steps that an event stands for: a sending, receipts by these receivers, or both.
+
+        Of several receivers, others may have received the message before; each may have an event of its own.
+        """
         steps = self.tracker.system.steps
-        receipt = self.tracker.receipt.get(message.name)
-        if kind == "received" and receipt is not None:
-            return [(receipt,)]
+        receipts = [self.tracker.receipts[message.name, one] for one in receivers] if self.tracker.receipts else []
+        further = [tuple(each[-1] for each in receipts)] if message.has_several_receivers else []
+        first = tuple(each[-1] if at else each[0] for at, each in enumerate(receipts))
+        if kind == "received" and receipts:
+            return [first, *further]
         sendings = [at for at in self._sendings.get(message.name, ()) if _carries(steps[at], values)]
-        if kind == "sent" or receipt is None:
+        if kind == "sent" or not receipts:
             return [(at,) for at in sendings]
-        return [(at, receipt) for at in sendings]
+        joined = [(at, *first) for at in sendings]
+        return [*joined, *further] if len(receivers) < len(message.receivers) else joined
 
 
 def _length(event: Event) -> int:

@@ -10,7 +10,7 @@ from cplc.monitoring.deadline_clock import Clock
 from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
 from cplc.monitoring.state_tracker import Outcome, States, StateTracker
 from cplc.simulation.run_statistics import FORGOTTEN, ON_COURSE
-from cplc.system.model import Claim
+from cplc.system.model import Claim, Commitment
 
 
 class LifecycleLog:
@@ -56,9 +56,10 @@ class LifecycleLog:
             one = self._tracker.reported[position]
             old, new = (self._tracker.standing(one.variable, states) for states in (before_it, case.states))
             if old is not None and new is not None and old != new:
-                sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
                 since = case.statuses[position].time
-                yield Changed(place, name, time, one.name, *sides, old or UNANSWERED, new or UNANSWERED, message, since)
+                yield Changed(
+                    place, name, time, one.name, *one.parties, old or UNANSWERED, new or UNANSWERED, message, since
+                )
 
     def _entered(
         self, name: str, case: Case, position: int, state: str, is_new: bool,
@@ -68,10 +69,8 @@ class LifecycleLog:
         status = case.statuses.get(position)
         is_told = position < len(self._tracker.reported)
         before, since = ("null", None) if status is None else (status.state, status.time)
-        is_erased = state == "null" and before in ("active", "pending") and not isinstance(one, Claim)
         if status is not None and (is_new or state == "null") and is_told:
-            ending = ON_COURSE if position in on_course else FORGOTTEN if is_erased else status.state
-            self.totals.endings[one.name, ending if state == "null" else status.state] += 1
+            self.totals.endings[one.name, _ending(one, status.state, state, position in on_course)] += 1
         if state == "null":
             case.statuses.pop(position, None)
         else:
@@ -80,7 +79,7 @@ class LifecycleLog:
             case.statuses[position] = CommitmentStatus(state, time, place, message, ran, ticks=ticks)
         if not is_told or (status is None and state == "null"):
             return
-        debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        debtor, creditor = one.parties
         if state == "violated" and not isinstance(one, Claim):
             due = self._clock.due(position, status) if message is None else None
             self.totals.violations[debtor, one.name] += 1
@@ -111,3 +110,13 @@ def _ran(status: CommitmentStatus | None, state: str, time: int | None) -> int:
     if state == "pending":
         return status.ran if status.state == "pending" else status.ran + max(0, time - status.time)
     return status.ran if status.state == "pending" and state in OPEN else 0
+
+
+def _ending(one: Commitment | Claim, before: str, now: str, is_on_course: bool) -> str:
+    """Return how the life cycle ended before the new state; ``null`` means that a new round erased it."""
+    if now != "null":
+        return before
+    if is_on_course:
+        return ON_COURSE
+    is_forgotten = before in ("active", "pending") and not isinstance(one, Claim)
+    return FORGOTTEN if is_forgotten else before

@@ -21,7 +21,7 @@ from cplc.monitoring.findings import Finding
 from cplc.monitoring.lifecycle_log import LifecycleLog
 from cplc.monitoring.rejection_explanation import expected, reason
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
-from cplc.monitoring.state_tracker import States, StateTracker, StepSequence
+from cplc.monitoring.state_tracker import Outcome, States, StateTracker, StepSequence
 from cplc.monitoring.status import Allowed, CommitmentReport, allowed, commitment_reports
 from cplc.runtime.context import ResourceExhausted
 from cplc.semantics.terms import ages_in, speaks_of_ticks
@@ -72,13 +72,7 @@ class Monitor:
         zone: tzinfo = UTC,
         advises: Sequence[str] = (),
     ) -> None:
-        if not protocol.ok:
-            errors = [one.concise() for one in protocol.diagnostics if one.is_error]
-            raise Invalid(errors[0] if errors else "the protocol has no meaning")
-        if tick is not None and tick <= timedelta(0):
-            raise Invalid("the length of a tick must be positive")
-        if skew < timedelta(0):
-            raise Invalid("the tolerated clock skew must not be negative")
+        _check(protocol, tick, skew)
         self._model: CheckedModel = protocol.model
         tick = _length_of_tick(self._model, tick)
         self.tick = tick
@@ -91,7 +85,8 @@ class Monitor:
         self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            raise Invalid(f"{what} counts ticks, which cannot be derived from times: give no length of a tick")
+            way = "give no length of a tick" if self._model.tick is None else "leave `clock tick` out of the protocol"
+            raise Invalid(f"{what} counts ticks, which cannot be derived from times: {way}")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
@@ -288,8 +283,6 @@ class Monitor:
 
     def _judged(self, event: Event) -> list[Finding]:
         """Check an event against its case, and apply it if it is allowed."""
-        is_receipt = event.kind == "received"
-        inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
         try:
             event = self._deadline_fields.in_ticks(event)
         except BadDeadline as problem:
@@ -302,56 +295,83 @@ class Monitor:
         if isinstance(resolved, UnresolvedEvent):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         ended = self._ended.get(name) if open_case is None else None
-        if (
-            ended
-            and is_receipt
-            and (self._inferring or self._model.sync or (ended, self._deliveries) == ("over", "auto"))
-        ):
-            return []  # it was inferred, and with it the end
+        if ended and self._is_inferred_end(event, ended):
+            return []
         if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
         case = open_case or Case(self._tracker.initial)
         findings: list[Finding] = []
-        time = event.time
-        if time is None:
-            time = case.time
-        elif case.time is not None and time < case.time:
-            late = (case.time - time) / 1e9
-            findings.append(f.BackInTime(event.place, name, event.time, resolved.message, late))
-            time = case.time
+        time = self._time_at(event, case)
+        if event.time is not None and time is not None and event.time < time:
+            findings.append(f.BackInTime(event.place, name, event.time, resolved.message, (time - event.time) / 1e9))
+        inferring = self._inferring and not (event.kind == "received" and self._deliveries == "auto")
         try:
-            now = case
-            if self._clock.next(case, time) is not None:
-                now = replace(case, statuses=dict(case.statuses))
-                self._expire_deadlines(name, now, time, LifecycleLog(self._tracker, self._clock))
-            states = now.states
-            if is_receipt and self._model.sync and self._has_arrived(resolved, states):
-                return findings
-            outcome = self._tracker.after(states, resolved.ways, inferring) if resolved.ways else None
-            if outcome is None:
-                if is_receipt and inferring and self._has_arrived(resolved, states):
-                    return findings
-                refused = self._refused(event, resolved, states, inferring)
-                if isinstance(refused, f.TooLate) and open_case is not None and time is not None:
-                    # Its deadline has run out by this time: without this, the promise would still be reported as open.
-                    findings += self._until(name, time)
-                return [*findings, refused]
+            states = self._states_at(name, case, time)
+            outcome = self._outcome(event, resolved, states, inferring)
         except ResourceExhausted:
             return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
+        if not isinstance(outcome, Outcome):
+            return [*findings, *self._rejected(name, outcome, time)]
         self._inferring = inferring
-        if open_case is None:
-            self.totals.cases += name not in self._ended
-            self._ended.pop(name, None)
-            self._cases[name] = case
+        self._open(name, case)
         findings += self._expire_deadlines(name, case, time, self._lifecycle_log)
         case.time, case.place = time, event.place
-        if event.time is not None and (self._newest is None or event.time > self._newest):
-            self._newest = event.time
-        self.totals.accepted += 1
+        self._accept(event)
         if self.watching is not None:
             self.watching(states, resolved, self._inferring)
         findings += self._lifecycle_log.go_on(name, case, outcome, resolved.message, event.place, time)
         return [*findings, *self._closed_if_over(name, case)]
+
+    def _accept(self, event: Event) -> None:
+        self.totals.accepted += 1
+        if event.time is not None and (self._newest is None or event.time > self._newest):
+            self._newest = event.time
+
+    def _time_at(self, event: Event, case: Case) -> int | None:
+        """Return the time of the event or, if it is older than the previous one or has no time, of its case."""
+        if event.time is None or case.time is None:
+            return case.time if event.time is None else event.time
+        return max(event.time, case.time)
+
+    def _is_inferred_end(self, event: Event, ended: Literal["over", "anew"]) -> bool:
+        """Tell whether the event is a receipt that was inferred, and with it the end of its case."""
+        is_inferred = self._inferring or self._model.sync or (ended, self._deliveries) == ("over", "auto")
+        return event.kind == "received" and is_inferred
+
+    def _states_at(self, name: str, case: Case, time: int | None) -> States:
+        """Return the possible states after the deadlines that are due before that time; the case is unchanged."""
+        if self._clock.next(case, time) is None:
+            return case.states
+        copy = replace(case, statuses=dict(case.statuses))
+        self._expire_deadlines(name, copy, time, LifecycleLog(self._tracker, self._clock))
+        return copy.states
+
+    def _outcome(
+        self, event: Event, resolved: ResolvedEvent, states: States, inferring: bool
+    ) -> Outcome | Finding | None:
+        """Return the effect of the event, or its rejection; None for a receipt that has been inferred before."""
+        is_receipt = event.kind == "received"
+        if is_receipt and self._model.sync and self._has_arrived(resolved, states):
+            return None
+        outcome = self._tracker.after(states, resolved.ways, inferring) if resolved.ways else None
+        if outcome is not None:
+            return outcome
+        if is_receipt and inferring and self._has_arrived(resolved, states):
+            return None
+        return self._refused(event, resolved, states, inferring)
+
+    def _rejected(self, name: str, rejection: Finding | None, time: int | None) -> Iterator[Finding]:
+        if isinstance(rejection, f.TooLate) and name in self._cases and time is not None:
+            # Its deadline has run out by this time: without this, the promise would still be reported as open.
+            yield from self._until(name, time)
+        yield from () if rejection is None else (rejection,)
+
+    def _open(self, name: str, case: Case) -> None:
+        """Open the case, unless it is open."""
+        if name not in self._cases:
+            self.totals.cases += name not in self._ended
+            self._ended.pop(name, None)
+            self._cases[name] = case
 
     def _has_arrived(self, resolved: ResolvedEvent, states: States) -> bool:
         """Tell whether a message was received already in all possible states."""
@@ -483,6 +503,16 @@ class Monitor:
     def _identity(self) -> tuple[System, str]:
         """Fingerprint that must be equal for a monitor to resume from a snapshot."""
         return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
+
+
+def _check(protocol: CplCompilation, tick: timedelta | None, skew: timedelta) -> None:
+    if not protocol.ok:
+        errors = [one.concise() for one in protocol.diagnostics if one.is_error]
+        raise Invalid(errors[0] if errors else "the protocol has no meaning")
+    if tick is not None and tick <= timedelta(0):
+        raise Invalid("the length of a tick must be positive")
+    if skew < timedelta(0):
+        raise Invalid("the tolerated clock skew must not be negative")
 
 
 def _length_of_tick(model: CheckedModel, given: timedelta | None) -> timedelta | None:

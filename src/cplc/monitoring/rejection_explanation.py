@@ -145,4 +145,5 @@ def _not_there(tracker: StateTracker, variable: Variable) -> str:
     message = tracker.system.message[variable.about]
     if message.sender == variable.owner:
         return f"{message.sender} has not sent `{message.name}`"
-    return f"{message.receiver} has not received `{message.name}`"
+    receiver = variable.owner if variable.owner in message.receivers else message.receivers[0]
+    return f"{receiver} has not received `{message.name}`"

@@ -21,7 +21,7 @@ from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.run_statistics import Effect, effects_of
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.system.commitments import argument_of, standing_of, standing_text
-from cplc.system.model import Claim, Commitment, System
+from cplc.system.model import Claim, Commitment, StepKind, System
 
 States = tuple[int, ...]
 """The possible packed states of a case, up to unobservable steps, in order."""
@@ -60,6 +60,10 @@ def views(system: System) -> Iterator[tuple[int, Commitment]]:
             yield from ((at, replace(one, variable=variable)) for _, variable in one.views)
 
 
+def _steps_of(system: System, *kinds: StepKind) -> tuple[int, ...]:
+    return tuple(at for at, step in enumerate(system.steps) if step.kind in kinds)
+
+
 class StateTracker:
     """Tracks the possible states of cases of one system; all cases share its caches."""
 
@@ -72,11 +76,15 @@ class StateTracker:
         self.reported: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
         """The commitments and claims that are reported."""
         self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
-        self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
-        self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
-        self._receipts = tuple(at for at, step in enumerate(system.steps) if step.kind == "receive")
-        self.visible_steps = tuple(at for at, step in enumerate(system.steps) if step.kind in ("send", "exchange"))
-        self.receipt = {system.steps[at].event: at for at in self._receipts}
+        self.tick = next(iter(_steps_of(system, "tick")), None)
+        self._restarts = _steps_of(system, "restart")
+        self._receipts = _steps_of(system, "receive")
+        self.visible_steps = _steps_of(system, "send", "exchange")
+        self.receipts: dict[tuple[str, str], tuple[int, ...]] = {}
+        """Message and receiver to the receipts; of several receivers the first receipt, then a further one."""
+        for at in self._receipts:
+            key = system.steps[at].event, system.steps[at].actor
+            self.receipts[key] = (*self.receipts.get(key, ()), at)
         self._effects = [effects_of(self.packing, self.tracked, step) for step in system.steps]
         self._footprints = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
@@ -343,9 +351,9 @@ class StateTracker:
 
     def arrival(self, states: States) -> tuple[str, Outcome] | None:
         """Return a message in transit and the outcome of its arrival, or None."""
-        for name, step in self.receipt.items():
+        for (name, _), steps in self.receipts.items():
             with suppress(ResourceExhausted):
-                outcome = self.after(states, ((step,),), True)
+                outcome = self.after(states, tuple((step,) for step in steps), True)
                 if outcome is not None:
                     return name, outcome
         return None

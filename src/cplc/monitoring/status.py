@@ -44,6 +44,7 @@ class Sending:
     message: str
     sender: str
     recipient: str
+    """The receivers, with commas between several."""
     payloads: tuple[tuple[tuple[str, Value], ...], ...]
 
 
@@ -70,11 +71,10 @@ def commitment_reports(
     reports = []
     for position, one in enumerate(tracker.reported):
         status = case.statuses.get(position)
-        sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         reports.append(
             CommitmentReport(
                 one.name,
-                *sides,
+                *one.parties,
                 isinstance(one, Claim),
                 "null" if status is None else status.state,
                 tracker.values(position, case.states, inferring),
@@ -105,7 +105,7 @@ def allowed(
             payloads_by_message.setdefault(taken.event, {})[taken.payload] = None
     messages = tracker.system.message
     sendings = (
-        Sending(name, messages[name].sender, messages[name].receiver, tuple(payloads))
+        Sending(name, messages[name].sender, ", ".join(messages[name].receivers), tuple(payloads))
         for name, payloads in payloads_by_message.items()
     )
     active = [one for one in reports if not one.is_claim and "active" in (one.state, *one.possible)]

@@ -187,29 +187,20 @@ def _implying(formula: Formula, value: bool, hidden: frozenset[str], agents: fro
         case f.Not(operand):
             return implying(operand, not value)
         case f.And(operands) | f.Or(operands):
-            judged = [implying(operand, value) for operand in operands]
-            implied = tuple(one for one in judged if one is not None)
+            implied = tuple(one for operand in operands if (one := implying(operand, value)) is not None)
             if isinstance(formula, f.And) == value:
                 return f.And(implied) if len(implied) == len(operands) else None
             return f.Or(implied) if implied else None
-        case f.OnPaths("E", f.Finally(operand, None), None) if value:
+        case f.OnPaths(quantifier, f.Finally(operand, None), None) if value:
             inner = implying(operand)
-            return None if inner is None else f.OnPaths("E", f.Finally(inner))
-        case f.OnPaths("A", f.Finally(operand, None), None) if value:
-            inner = implying(operand)
-            return None if inner is None else f.OnPaths("A", f.Finally(inner))
+            return None if inner is None else f.OnPaths(quantifier, f.Finally(inner))
         case f.OnPaths("A", f.Until(left, right, None), None) if value:
             before, goal = implying(left), implying(right)
             return None if before is None or goal is None else f.OnPaths("A", f.Until(before, goal))
-        case f.OnPaths("A", f.Globally(operand, None), None) if not value:
-            return implying(f.OnPaths("E", f.Finally(f.Not(operand))))
-        case f.OnPaths("E", f.Globally(operand, None), None) if not value:
-            return implying(f.OnPaths("A", f.Finally(f.Not(operand))))
-        case f.KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(e.reads, observed))):
-            inner = implying(operand)
-            return None if inner is None else replace(formula, operand=inner)
-        case f.Knows("each", group, operand) if value and agents.issuperset(group):
-            inner = implying(operand)
+        case f.OnPaths(quantifier, f.Globally(operand, None), None) if not value:
+            return implying(f.OnPaths("E" if quantifier == "A" else "A", f.Finally(f.Not(operand))))
+        case f.KnownFrom() | f.Knows() if value and _is_common(formula, hidden, agents):
+            inner = implying(formula.operand)
             return None if inner is None else replace(formula, operand=inner)
         case f.Derived():
             return implying(formula.definition, value)
@@ -238,3 +229,10 @@ def _substituted(formula: Formula, values: Mapping[str, e.Expr]) -> Formula:
     if isinstance(formula, f.Atom):
         return replace(formula, condition=e.substitute(formula.condition, values))
     return f.with_children(formula, tuple(_substituted(operand, values) for operand in f.children(formula)))
+
+
+def _is_common(formula: f.KnownFrom | f.Knows, hidden: frozenset[str], agents: frozenset[str]) -> bool:
+    """Return whether the observers see nothing that is hidden."""
+    if isinstance(formula, f.KnownFrom):
+        return hidden.isdisjoint(frozenset().union(*map(e.reads, formula.observed)))
+    return formula.mode == "each" and agents.issuperset(formula.agents)

@@ -50,14 +50,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import prod
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, reads
 from cplc.logic.formulas import Formula
 from cplc.reductions.stutter import is_stutter_invariant
 from cplc.statespace.graph_algorithms import merged_classes
-from cplc.system.model import Message, Step, System
+from cplc.system.model import Claim, Commitment, Message, Step, System
+
+Obligation = TypeVar("Obligation", Commitment, Claim)
 
 
 class IndependentComponents:
@@ -230,25 +232,26 @@ def restrict_declarations(
     return replace(
         system,
         variables=tuple(variable for variable in system.variables if variable.name in retained),
-        agents=tuple(
-            replace(agent, local=tuple(name for name in agent.local if name in retained)) for agent in system.agents
-        ),
+        agents=tuple(replace(one, local=tuple(filter(retained.__contains__, one.local))) for one in system.agents),
         shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= retained),
         messages=tuple(message for message, variables in messages if variables <= retained),
         commitments=tuple(
-            replace(commitment, views=tuple(view for view in commitment.views if view[1] in retained))
-            for commitment in system.commitments
-            if commitment.variable in retained
-            and _within(retained, commitment.antecedent, commitment.consequent, commitment.on_course)
+            _with_views(one, retained)
+            for one in system.commitments
+            if one.variable in retained and _within(retained, one.antecedent, one.consequent, one.on_course)
         ),
         claims=tuple(
-            replace(claim, views=tuple(view for view in claim.views if view[1] in retained))
-            for claim in system.claims
-            if claim.variable in retained and _within(retained, claim.content, claim.on_course)
+            _with_views(one, retained)
+            for one in system.claims
+            if one.variable in retained and _within(retained, one.content, one.on_course)
         ),
         hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= retained),
         bounded=tuple(message for message in system.bounded if reads(message.overdue) <= retained),
     )
+
+
+def _with_views(one: Obligation, retained: frozenset[str]) -> Obligation:
+    return replace(one, views=tuple((role, variable) for role, variable in one.views if variable in retained))
 
 
 def cut_step(step: Step, variables: frozenset[str]) -> Step:

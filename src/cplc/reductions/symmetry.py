@@ -197,7 +197,7 @@ def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) 
     """
     taking_part = [
         *((agent.name, (agent.name,)) for agent in system.agents),
-        *((message.name, (message.sender, message.receiver)) for message in system.messages),
+        *((message.name, message.roles) for message in system.messages),
         *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
         *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
     ]
@@ -340,13 +340,8 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return replace(rebuilt, text=renamed(rebuilt.text))
         case Commits() | Fulfils():
             return replace(rebuilt, channel=_renamed_channel(rebuilt.channel, renamed))
-        case Conditional(channel=channel, other=other, other_party=party):
-            return replace(
-                rebuilt,
-                channel=_renamed_offering(channel, renamed),
-                other=None if other is None else _renamed_offering(other, renamed),
-                other_party=None if party is None else renamed(party),
-            )
+        case Conditional():
+            return _renamed_conditional(rebuilt, renamed)
         case SociallyCommits(pair, bindings):
             named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
             return replace(rebuilt, pair=renamed(pair), bindings=named)
@@ -360,6 +355,15 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return rebuilt
         case _:
             assert_never(rebuilt)
+
+
+def _renamed_conditional(formula: Conditional, renamed: Renaming) -> Conditional:
+    return replace(
+        formula,
+        channel=_renamed_offering(formula.channel, renamed),
+        other=None if formula.other is None else _renamed_offering(formula.other, renamed),
+        other_party=None if formula.other_party is None else renamed(formula.other_party),
+    )
 
 
 def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:

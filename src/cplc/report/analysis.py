@@ -63,6 +63,8 @@ def _lines(
             yield f"  {figure.aspect} is not known: {figure.unsolved}"
     if analysis.gain is not None:
         yield from (f"  {line}" for line in _gain_lines(analysis.gain))
+    for text in _late_sends(system, participant, analysis):
+        yield from wrapped(text, "  ")
     for text in _ending_lines(system, participant, analysis.figures):
         yield from wrapped(text, "  ")
     yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities))
@@ -144,7 +146,7 @@ _WORDS: dict[Aspect, tuple[str, str]] = {
 
 def _ending_lines(system: System, participant: Participant, figures: Sequence[Figure]) -> Iterator[str]:
     """Yield how it may end, an example of each kind, with what decides there."""
-    endings: dict[str, list[str]] = {}
+    endings: dict[str, list[dict[Aspect, str]]] = {}
     for figure in figures:
         for ending in figure.endings:
             why = ""
@@ -153,9 +155,31 @@ def _ending_lines(system: System, participant: Participant, figures: Sequence[Fi
             elif not ending.is_goal and figure.aspect == "achievement":
                 why = _missed(participant, ending.state)
             where = state_text(system, ending.state) or "where nothing happens"
-            endings.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.is_goal else 1] + why)
-    for where, texts in endings.items():
-        yield f"{where} it {' and '.join(texts)}"
+            kinds = endings.setdefault(where, [])
+            # The same messages may lead to different ends, for example in time and too late.
+            kind = next((one for one in kinds if figure.aspect not in one), None)
+            if kind is None:
+                kinds.append(kind := {})
+            kind[figure.aspect] = _WORDS[figure.aspect][0 if ending.is_goal else 1] + why
+    for where, kinds in endings.items():
+        for number, kind in enumerate(kinds):
+            yield f"{where} it {'is also possible that it ' if number else ''}{' and '.join(kind.values())}"
+
+
+def _late_sends(system: System, participant: Participant, analysis: Analysis) -> Iterator[str]:
+    """Yield the deadlines that may pass before the participant's own sends, where nothing bounds these."""
+    bounded = {one.sender for one in system.bounded}
+    roles = [role for role in participant.agents if role not in bounded]
+    late = [f"`{one.name}`" for one in system.commitments if one.debtor in roles and one.within is not None]
+    is_unsure = any(
+        figure.aspect == "conformance" and not figure.unsolved and figure.guaranteed.high < 1
+        for figure in analysis.figures
+    )
+    if late and is_unsure:
+        deadlines = f"the deadline of {some(late)}" if len(late) == 1 else f"the deadlines of {some(late)}"
+        wish = ", ".join(f"{role} within 0" for role in roles)
+        passing = f"any number of ticks may pass before it sends, and {deadlines} with them"
+        yield f"note: {passing}; `assuming {wish}` says that it acts at once"
 
 
 def _missed(participant: Participant, state: State) -> str:

@@ -162,16 +162,22 @@ def _reason(
         for other in occupying:
             return "in flight", other.name, other.sender
         needed = {name for conjunct in missing for name in _positive_reads(conjunct, True)}
+        excluded = visited | {message.name}
         for other in system.messages:
-            excluded = visited | {message.name}
-            is_own = other.sender == message.sender and not holds(other.sent, state)
-            is_awaited = other.receiver == message.sender and not holds(other.received, state)
-            is_needed = needed & reads(other.sent if is_own else other.received)
-            if other.name not in excluded and is_needed and (is_own or is_awaited):
+            if other.name not in excluded and _is_awaited(state, message, other, needed):
                 reason = _reason(system, state, other, excluded)
                 if reason[0] != "impossible":
                     return reason
     return "impossible", message.name, message.sender
+
+
+def _is_awaited(state: State, message: Message, other: Message, needed: set[str]) -> bool:
+    """Tell whether the sender must send or receive the other message before it can send this one."""
+    if other.sender == message.sender and not holds(other.sent, state):
+        return bool(needed & reads(other.sent))
+    return (
+        message.sender in other.receivers and not holds(other.received, state) and bool(needed & reads(other.received))
+    )
 
 
 def account_sentence(system: System, account: DeadlineAccount) -> str | None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
+from cplc.language.lifecycle import CLOSED
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.repairs import repair_sentences
 from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
 from cplc.report.strategy_text import no_return_sentence
 from cplc.report.trace_narration import has_trace, narrate, told
-from cplc.system.model import System
+from cplc.system.model import Commitment, State, System
 from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
 
@@ -131,7 +132,7 @@ def violation_text(system: System, violation: Violation) -> str:
         what = f"{what}, having promised `{content}`"
     if violation.message is not None:
         message = system.message[violation.message]
-        sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
+        sent = f"`{message.channel_text} : {message.name}`"
         if violation.empowered is not None:
             return f"{what}: {violation.empowered} has the power to say so, and did by {sent}"
         return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
@@ -163,6 +164,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
                 acting = blamed.avoidance.acting
                 is_outside = bool(acting) and commitment.debtor not in acting
                 yield f"{owes}{', but does not take part in the loop' if is_outside else ''}."
+                yield from _debtor_view_sentences(commitment, told(result.system, result.evidence).run.states)
     ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
     ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
     if result.helping_bounds is not None and blamed.is_realizable and not blamed.coalitions:
@@ -170,6 +172,15 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
             yield "It would not hold even if all roles acted at once."
         return
     yield from _remedy(blamed, ensuring, all_go_on=ending is not None and not able)
+
+
+def _debtor_view_sentences(commitment: Commitment, states: Sequence[State]) -> Iterator[str]:
+    """Yield since when an owed commitment is over in the debtor's own view, by which it decides."""
+    for role, variable in commitment.views:
+        view = states[-1].get(variable)
+        if role == commitment.debtor and view in CLOSED:
+            since = max((at for at, state in enumerate(states) if state[variable] != view), default=-1) + 1
+            yield f"As {role} sees it, {commitment.name} is {view} since step {since}."
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
@@ -188,10 +199,14 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
     if run.loop is None or not avoided.acting:
         return
     where = f"step {run.loop + 1}" if run.loop + 1 == len(run.moves) else f"steps {run.loop + 1}-{len(run.moves)}"
-    loop = (system.steps[move.step] for move in run.moves[run.loop :] if move.step is not None)
-    sends = dict.fromkeys(s.event for s in loop if s.kind in ("send", "exchange") and s.actor in avoided.acting)
-    who, repeat = joined(avoided.acting, "and"), "repeats" if len(avoided.acting) == 1 else "repeat"
-    yield f"{who} {repeat} {where} ({', '.join(sends)}) forever, and {goal} fails."
+    loop = [at for at in range(run.loop, len(run.moves)) if run.moves[at].step is not None]
+    relevant = [at for at in loop if at not in narration.irrelevant]
+    taken = [system.steps[run.moves[at].step or 0] for at in relevant or loop]
+    sends = [s for s in taken if s.kind in ("send", "exchange") and s.actor in avoided.acting]
+    acting = [role for role in avoided.acting if any(step.actor == role for step in sends)] or avoided.acting
+    who, repeat = joined(acting, "and"), "repeats" if len(acting) == 1 else "repeat"
+    events = ", ".join(dict.fromkeys(step.event for step in sends))
+    yield f"{who} {repeat} {where} ({events}) forever, and {goal} fails."
     for way in avoided.ways_out[:_MAX_WAYS_OUT]:
         could = f"{way.role} could send {way.message} after step {way.after} and never does"
         yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -20,7 +20,7 @@ from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.step_text import knowledge_text, place
-from cplc.report.text import MIN_FOLDED, expectation, result_text
+from cplc.report.text import expectation, result_text
 from cplc.report.trace_narration import has_trace, told
 from cplc.system.trace import Run
 
@@ -59,8 +59,8 @@ class _Shown:
     lives: tuple[Life, ...]
     sights: tuple[Sight, ...]
     states: tuple[int, ...]
-    settled: int | None
-    """Number of steps after which the rest does not matter, and is folded."""
+    parts: tuple[tuple[bool, tuple[Row, ...]], ...]
+    """The rows in sequence; True for those that do not matter, and are folded."""
     is_all: bool
     """True if the evidence is this run alone."""
 
@@ -68,6 +68,15 @@ class _Shown:
 STYLES: dict[Standing, str] = {
     "as expected": "good", "with a warning": "warning", "not as expected": "bad", "unknown": "warning",
 }  # fmt: skip
+
+
+_FAILS_AS_EXPECTED: Final = "failing as expected"
+_LABELS: Final[dict[str, str]] = {"as expected": "good", _FAILS_AS_EXPECTED: "expected"} | {**STYLES}
+"""Labels of counts with their styles; an expected failure is as expected, but it is not shown as a success."""
+
+
+def _label(verdict: _Verdict) -> str:
+    return _FAILS_AS_EXPECTED if verdict.style == "expected" else verdict.standing
 
 
 def file_anchor(file: str) -> str:
@@ -83,9 +92,10 @@ def file_part(outcome: Outcome) -> FilePart:
     """Return what a page shows of the results of a file."""
     anchor = file_anchor(outcome.file) if outcome.among_others else ""
     verdicts = [
-        _verdict(index, result, standing, anchor) for index, (result, standing) in enumerate(outcome.results, 1)
+        _verdict(index, result, standing, anchor, outcome.file)
+        for index, (result, standing) in enumerate(outcome.results, 1)
     ]
-    counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in STYLES.items()]
+    counts = [(label, sum(_label(v) == label for v in verdicts), style) for label, style in _LABELS.items()]
     present = tuple(count for count in counts if count[1])
     mistaken = any(diagnostic.is_error for diagnostic in outcome.diagnostics)
     macros: Any = template("file.html.j2").module
@@ -114,8 +124,8 @@ def file_part(outcome: Outcome) -> FilePart:
 def page(title: str, parts: Sequence[FilePart]) -> str:
     """Return the page of these files; with several files, a table of them comes first."""
     totals = [
-        (standing, sum(count for part in parts for one, count, _ in part["counts"] if one == standing), style)
-        for standing, style in STYLES.items()
+        (label, sum(count for part in parts for one, count, _ in part["counts"] if one == label), style)
+        for label, style in _LABELS.items()
     ]
     safe = [(part, Markup(part["summary"]), Markup(part["sections"])) for part in parts]
     return template("report.html.j2").render(
@@ -162,9 +172,10 @@ def _without_control_characters(value: object) -> object:
     return value
 
 
-def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") -> _Verdict:
+def _verdict(number: int, result: Result, standing: Standing, prefix: str = "", file: str | None = None) -> _Verdict:
+    """Return what is shown of a result; places in the file of the page are lines alone."""
     question = result.question
-    run = _shown(result)
+    run = _shown(result, file)
     is_told = result.evidence is not None and has_trace(result.evidence)
     return _Verdict(
         anchor=f"{prefix}q{number}",
@@ -173,10 +184,10 @@ def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") 
         assuming=question.assumed,
         answer=result.answer,
         standing=standing,
-        style="expected" if result.answer == "fails" and result.as_expected else STYLES[standing],
+        style="expected" if result.answer == "fails" and standing == "as expected" else STYLES[standing],
         expected=expectation(result).strip(),
         formula=question.asked,
-        place=place(result.span),
+        place=_place_on_page(place(result.span), file),
         source=source_of(result.span),
         engine=result.engine,
         seconds=f"{result.seconds:.2f}",
@@ -187,27 +198,44 @@ def _verdict(number: int, result: Result, standing: Standing, prefix: str = "") 
     )
 
 
-def _shown(result: Result) -> _Shown | None:
+def _place_on_page(text: str, file: str | None) -> str:
+    return f"line {text[len(file) + 1 :]}" if file is not None and text.startswith(f"{file}:") else text
+
+
+def _shown(result: Result, file: str | None) -> _Shown | None:
     evidence = result.evidence
     if evidence is None or not has_trace(evidence):
         return None
     narration = told(result.system, evidence)
     if not narration.run.moves:
         return None
-    settled = narration.settled
-    if settled is not None:  # the findings name it
+    folds = narration.folds
+    settled = narration.settled if folds else None
+    if narration.settled is not None:  # the findings name it
         narration = replace(narration, marks=narration.marks[1:])
-        settled = settled if len(narration.run.moves) - settled >= MIN_FOLDED else None
-    rows, end = rows_of(result.system, narration)
+    told_rows, end = rows_of(result.system, narration)
+    rows = tuple(replace(row, place=_place_on_page(row.place, file)) for row in told_rows)
     drawn = narration if settled is None else replace(narration, run=_beginning(narration.run, settled))
     lives, chart = lives_of(result.system, narration), chart_of(result.system, drawn)
     is_all = not narration.asides and narration.pair is None and narration.strategy is None
     sights = sights_of(result.system, narration)
-    return _Shown(rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), settled, is_all)
+    return _Shown(
+        rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), _parts(rows, folds), is_all
+    )
+
+
+def _parts(rows: tuple[Row, ...], folds: Sequence[range]) -> tuple[tuple[bool, tuple[Row, ...]], ...]:
+    """Return the rows in sequence, those within and those between the folds."""
+    parts: list[tuple[bool, tuple[Row, ...]]] = []
+    shown = 0
+    for fold in folds:
+        parts += [(False, rows[shown : fold.start]), (True, rows[fold.start : fold.stop])]
+        shown = fold.stop
+    return (*parts, (False, rows[shown:]))
 
 
 def _causes(result: Result) -> Iterator[str]:
-    """Yield for which instance it fails, or by what an agent knows what it is said to know."""
+    """Yield the instance that fails, or the reason of the knowledge."""
     if result.instance:
         yield f"fails for {result.instance}"
     if result.knowledge is not None:

@@ -55,7 +55,7 @@ def _last_message(system: System, run: Run, one: Commitment, sender: str) -> Mes
         step = None if move.step is None else system.steps[move.step]
         if step is not None and step.kind in ("receive", "exchange") and before[one.variable] != "null":
             messages.append(system.message[step.event])
-    between = [message for message in messages if (message.sender, message.receiver) == (sender, receiver)]
+    between = [one for one in messages if one.sender == sender and receiver in one.receivers]
     same = [message for message in between if message.name.partition("[")[2] == index]
     return next(reversed(same or between), None)
 
@@ -65,23 +65,19 @@ def _creates(system: System, message: Message, commitment: Commitment) -> bool:
     return any(one.commitment == commitment.name and one.verb == "create" for one in operations)
 
 
+def _awaited(system: System, message: Message, dead: list[str]) -> list[str]:
+    """Return the dead messages whose receipt a guard of the message asks for."""
+    guards = (one.guard for one in system.steps if one.event == message.name and one.kind in ("send", "exchange"))
+    variables = frozenset(variable for guard in guards for variable in reads(guard))
+    received = (one for one in system.messages if message.sender in one.receivers and one.name != message.name)
+    return [one.name for one in received if one.name in dead and reads(one.received) & variables]
+
+
 def _dead_messages(result: Result) -> Iterator[str]:
     """Yield which messages are never received because others are not, and those that are the first cause."""
     system = result.question.system or result.system
     dead = [name for name in _QUOTED.findall(" ".join(result.findings)) if name in system.message]
-    waits: dict[str, list[str]] = {}
-    for name in dead:
-        guards = [step.guard for step in system.steps if step.event == name and step.kind in ("send", "exchange")]
-        variables = frozenset(variable for guard in guards for variable in reads(guard))
-        sender = system.message[name].sender
-        waits[name] = [
-            other.name
-            for other in system.messages
-            if other.name in dead
-            and other.name != name
-            and other.receiver == sender
-            and reads(other.received) & variables
-        ]
+    waits = {name: _awaited(system, system.message[name], dead) for name in dead}
     causes = [name for name in dead if not waits[name]]
     for name in dead[:_MAX_MESSAGES]:
         if waits[name]:

@@ -117,7 +117,7 @@ def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
         if move.step is not None:
             step = system.steps[move.step]
             message = system.message.get(step.event)
-            taking_part |= {step.actor} if message is None else {message.sender, message.receiver}
+            taking_part |= {step.actor} if message is None else set(message.roles)
     names = [agent.name for agent in system.agents if agent.name in taking_part]
     return {name: _LEFT + _BETWEEN * index for index, name in enumerate(names)}
 
@@ -126,8 +126,8 @@ def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
 class _Drawing:
     system: System
     places: dict[str, int]
-    _flying: dict[str, tuple[int, int, str]] | None = None
-    """Messages in flight: step and height of the send, and the name."""
+    _flying: dict[tuple[str, str], tuple[int, int, str]] | None = None
+    """Messages in flight and their receivers: step and height of the send, and the name."""
 
     def strokes(self, number: int, before: State, move: Move) -> list[Stroke]:
         y = _TOP + _ROW * number
@@ -137,16 +137,18 @@ class _Drawing:
         flying = self._flying = {} if self._flying is None else self._flying
         if step is None or message is None or step.kind in ("tick", "restart"):
             return [self._wide(number, y, text)]
-        x1, x2 = self.places[message.sender], self.places[message.receiver]
+        x1 = self.places[message.sender]
         label = text.partition(" : ")[2] or step.event
         match step.kind:
             case "exchange":
-                return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6)]
+                ends = [self.places[receiver] for receiver in message.receivers]
+                return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6) for x2 in ends]
             case "send":
-                flying[step.event] = number, y, label
+                flying.update({(step.event, receiver): (number, y, label) for receiver in message.receivers})
                 return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
             case _:
-                sent = flying.pop(step.event, None)
+                x2 = self.places[step.actor]
+                sent = flying.pop((step.event, step.actor), None)
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 label = step.event if sent is None else sent[2]
                 # Near the sender: where messages cross, their middles meet.
@@ -161,9 +163,8 @@ class _Drawing:
     def lost(self) -> list[Stroke]:
         """Return what is still in flight at the end."""
         strokes: list[Stroke] = []
-        for event, (number, y, label) in (self._flying or {}).items():
-            message = self.system.message[event]
-            x1, x2 = self.places[message.sender], self.places[message.receiver]
+        for (event, receiver), (number, y, label) in (self._flying or {}).items():
+            x1, x2 = self.places[self.system.message[event].sender], self.places[receiver]
             middle = (x1 + x2) // 2
             strokes.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))
         return strokes
@@ -175,7 +176,7 @@ def lives_of(system: System, narration: Narration) -> tuple[Life, ...]:
     lives: list[Life] = []
     bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
     for one in bonds:
-        first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        first, second = one.parties
         entered = life_of(system, one, narration.run)
         if entered != [("null", 0)]:
             until = [*(at for _, at in entered[1:]), end]

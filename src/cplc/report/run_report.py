@@ -249,8 +249,7 @@ def commitments_text(system: System, state: State, style: Style = plain) -> Iter
 
 
 def _name(one: Commitment | Claim) -> str:
-    first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    return f"{one.name} ({first} to {second})"
+    return f"{one.name} ({' to '.join(one.parties)})"
 
 
 def _meaning(system: System, one: Commitment | Claim, state: State) -> str:

@@ -59,7 +59,7 @@ def step_text(system: System, before: State, move: Move) -> str:
     match step.kind:
         case "send" | "exchange":
             message = system.message.get(step.event)
-            receiver = f" -> {message.receiver}" if message else ""
+            receiver = f" -> {', '.join(message.receivers)}" if message else ""
             payload = ", ".join(f"{name} = {value_text(value)}" for name, value in step.payload)
             return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
         case "receive":
@@ -192,7 +192,19 @@ def stopped(system: System, state: State) -> tuple[str, ...]:
 
 
 def changes(system: System, before: State, move: Move) -> Iterator[str]:
-    """Yield what a step changes beyond the message that it sends or receives."""
+    """Yield what a step changes beyond the message that it sends or receives, with one text for each subject."""
+    texts: list[str] = []
+    for text in _changes(system, before, move):
+        subject, separator, change = text.partition(": ")
+        same = next((at for at, earlier in enumerate(texts) if earlier.startswith(f"{subject}: ")), None)
+        if same is None or not separator:
+            texts.append(text)
+        else:
+            texts[same] = f"{texts[same]}, {change}"
+    yield from texts
+
+
+def _changes(system: System, before: State, move: Move) -> Iterator[str]:
     if move.actions:
         for name, old in before.items():
             if move.state[name] != old:

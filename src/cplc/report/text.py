@@ -44,8 +44,6 @@ Detail = Literal["verdicts", "failures", "everything"]
 MAX_FINDINGS = 10
 MAX_ASIDES = 5
 MAX_DEPTH = 3
-MIN_FOLDED = 3
-"""Steps that do not matter are folded if there are at least so many."""
 
 
 def verdict_part(result: Result) -> Part:
@@ -141,30 +139,17 @@ def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collec
     for line in _about(result):
         yield from layout.wrapped(line, "  ", "    ")
     for remark in result.remarks:
-        yield from _remark(result.system, remark, layout)
-        excluded = remark.excluded
-        if excluded is not None and detail != "verdicts" and excluded not in shown_before:
-            for line in _excluded(excluded, layout.indented(4), places):
-                yield f"    {line}"
+        shows_states = detail != "verdicts" and remark.excluded not in shown_before
+        yield from _remark(result.system, remark, layout, places if shows_states else None)
     if result.engine and (detail == "everything" or result.engine_reason == QUICK_SEARCH):
-        for line in layout.wrapped(f"engine {result.engine}: {result.engine_reason}", "  ", "    "):
-            yield layout.style(line, "faint")
-    is_aside = result.question.is_usual and result.question.advisory
+        engine = layout.wrapped(f"engine {result.engine}: {result.engine_reason}", "  ", "    ")
+        yield from (layout.style(line, "faint") for line in engine)
+    is_aside = result.question.is_usual and result.question.advisory and result.answer == "fails"
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
-    if is_aside and result.answer == "fails" and not shown:
+    if shown:
+        yield from _reason(result, layout, places, is_folded=detail != "everything")
+    elif is_aside:
         yield f"  --property {result.question.name} shows a run"
-    if shown and result.evidence is not None and has_trace(result.evidence):
-        yield ""
-        named = result.evidence.formula if result.findings else result.question.formula
-        is_folded = detail != "everything"
-        lines = _evidence(result.system, result.evidence, layout.indented(2), places, 0, named, is_folded=is_folded)
-        for line in lines:
-            yield f"  {line}" if line else ""
-        if result.left_out:
-            variables = counted(result.left_out, "variable")
-            yield layout.style(f"  left out: {variables} that this does not depend on", "faint")
-    elif shown and result.answer == "fails" and not result.findings:
-        yield from _nothing_helps(result, layout)
     closing = list(closing_sentences(result, with_run=shown))
     if closing:
         yield ""
@@ -172,6 +157,20 @@ def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collec
             yield from layout.wrapped(sentence, "  ")
     if shown or closing:
         yield ""
+
+
+def _reason(result: Result, layout: Layout, places: Places, *, is_folded: bool) -> Iterator[str]:
+    """Yield the evidence or, for a failure that no run shows, what was searched."""
+    if result.evidence is not None and has_trace(result.evidence):
+        yield ""
+        named = result.evidence.formula if result.findings else result.question.formula
+        lines = _evidence(result.system, result.evidence, layout.indented(2), places, 0, named, is_folded=is_folded)
+        yield from (f"  {line}" if line else "" for line in lines)
+        if result.left_out:
+            variables = counted(result.left_out, "variable")
+            yield layout.style(f"  left out: {variables} that this does not depend on", "faint")
+    elif result.answer == "fails" and not result.findings:
+        yield from _nothing_helps(result, layout)
 
 
 def _nothing_helps(result: Result, layout: Layout) -> Iterator[str]:
@@ -249,7 +248,8 @@ def _about(result: Result) -> Iterator[str]:
         yield f"note: and {len(notes) - MAX_FINDINGS} more"
 
 
-def _remark(system: System, remark: Remark, layout: Layout) -> Iterator[str]:
+def _remark(system: System, remark: Remark, layout: Layout, places: Places | None) -> Iterator[str]:
+    """Yield a remark, with the states that it excludes if their ``places`` are given."""
     word: tuple[str, Part] = ("warning", "warning") if remark.is_warning else ("because", "faint")
     first, *more = layout.wrapped(f"{word[0]}: {remark.message}", "  ", "    ")
     yield first.replace(word[0], layout.style(*word), 1)
@@ -257,17 +257,20 @@ def _remark(system: System, remark: Remark, layout: Layout) -> Iterator[str]:
     if remark.state is not None:
         described = ", ".join(_described(remark.system or system, remark.state)) or "the initial state"
         yield from layout.wrapped(f"for example where {described}", "    ", "      ")
+    if remark.excluded is not None and places is not None:
+        yield from _excluded(remark.excluded, layout, places)
 
 
 def _excluded(excluded: ExcludedStates, layout: Layout, places: Places) -> Iterator[str]:
+    indent = " " * 4
     if not excluded.run.moves:
-        yield "an initial state is the first of them"
+        yield f"{indent}an initial state is the first of them"
         return
-    yield excluded.run_title
+    yield f"{indent}{excluded.run_title}"
     rows = _rows(excluded.system, excluded.run)
-    table = _Table(rows, layout, places)
+    table = _Table(rows, layout.indented(len(indent)), places)
     for number, row in enumerate(rows, 1):
-        yield from table.step(str(number), row)
+        yield from (f"{indent}{line}" for line in table.step(str(number), row))
 
 
 # --- runs
@@ -287,10 +290,9 @@ def _evidence(
     narration = told(system, evidence)
     marks = narration.marks[1:] if evidence.formula == named else narration.marks
     if narration.run.moves or (depth == 0 and narration.strategy is None):
-        is_folded &= len(narration.run.moves) - (narration.settled or 0) >= MIN_FOLDED
-        settled = narration.settled if is_folded else None
-        yield from run_lines(system, narration.run, marks, layout, places, settled)
-        yield from _lives(system, narration, layout)
+        folds = narration.folds if is_folded else ()
+        yield from run_lines(system, narration.run, marks, layout, places, folds)
+        yield from _lives(system, narration, layout, {position + 1 for fold in folds for position in fold})
     if narration.pair is not None:
         yield from _pair(system, narration.pair, layout, places, depth)
     if narration.strategy is not None:
@@ -301,7 +303,8 @@ def _evidence(
             where = f"in the state after step {position}" if position else "in the first state"
             yield ""
             yield from layout.wrapped(f"besides, {where}, {claim_text(part.formula, part.holds)}:")
-            for line in _evidence(system, part, layout.indented(2), places, depth + 1, named=part.formula):
+            within = layout.indented(2)
+            for line in _evidence(system, part, within, places, depth + 1, part.formula, is_folded=is_folded):
                 yield f"  {line}" if line else ""
         if len(narration.asides) > MAX_ASIDES:
             yield f"and {len(narration.asides) - MAX_ASIDES} more that the run depends on"
@@ -319,11 +322,11 @@ def run_lines(
     marks: Sequence[tuple[int, str]],
     style: Style | Layout,
     places: Places | None = None,
-    settled: int | None = None,
+    folds: Sequence[range] = (),
 ) -> Iterator[str]:
     """Yield the numbered steps, what each changes, the loop, and the marks of states between them.
 
-    Steps after the number ``settled`` do not matter, and are folded.
+    Moves in ``folds`` do not matter, and are folded.
     """
     layout = Layout.of(style)
     rows = _rows(system, run)
@@ -339,8 +342,10 @@ def run_lines(
             yield layout.style(line, "faint")
     if not rows:
         yield from between("already in the first state:")
+    folded = {position for fold in folds for position in fold}
+    beginnings = {fold.start: len(fold) for fold in folds}
     for number in range(len(rows) + 1):
-        if settled is not None and settled < number < len(rows):
+        if number in folded and number not in beginnings:
             continue
         for position, text in marks:
             if position == number:
@@ -350,8 +355,8 @@ def run_lines(
             if resting is not None:
                 yield from between(resting)
                 return
-        if number == settled and number < len(rows):
-            yield from between(f"… {counted(len(rows) - number, 'step')} that {_do(len(rows) - number)} not matter")
+        if number in beginnings:
+            yield from between(f"… {beginnings[number]} steps that do not matter")
             continue
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
@@ -361,10 +366,6 @@ def run_lines(
         yield from between(f"{_repeating(run.loop + 1, len(rows))} forever")
     elif idle := stopped(system, run.states[-1]):
         yield from between(f"here all stop: {joined(idle, 'and')} can do nothing")
-
-
-def _do(number: int) -> str:
-    return "does" if number == 1 else "do"
 
 
 def _repeating(first: int, last: int) -> str:
@@ -435,22 +436,25 @@ def _is_pause(run: Run, first: int, second: int) -> bool:
     )
 
 
-def _lives(system: System, narration: Narration, layout: Layout) -> Iterator[str]:
+def _lives(system: System, narration: Narration, layout: Layout, folded: Collection[int]) -> Iterator[str]:
     """Yield the lifecycle states of each commitment and claim along the run."""
-    yield from _courses(system, system.commitments, narration, layout)
-    yield from _courses(system, system.claims, narration, layout)
+    yield from _courses(system, system.commitments, narration, layout, folded)
+    yield from _courses(system, system.claims, narration, layout, folded)
 
 
 def _courses(
-    system: System, lives: Sequence[Commitment | Claim], narration: Narration, layout: Layout
+    system: System,
+    lives: Sequence[Commitment | Claim],
+    narration: Narration,
+    layout: Layout,
+    folded: Collection[int],
 ) -> Iterator[str]:
     names: list[str] = []
     entered: list[list[tuple[str, int]]] = []
     for one in lives:
         life = life_of(system, one, narration.run)
-        if life != [("null", 0)]:
-            first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-            names.append(f"{one.name} ({first} to {second})")
+        if life != [("null", 0)] and not all(not step or step in folded for _, step in life):
+            names.append(f"{one.name} ({' to '.join(one.parties)})")
             entered.append(life)
     if names:
         kind = "claims" if isinstance(lives[0], Claim) else "commitments"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
+from cplc.checking.irrelevant_steps import irrelevant_steps
 from cplc.checking.replay import is_continuation
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic import formulas as f
@@ -21,6 +22,8 @@ from cplc.system.trace import Evidence, Run
 __all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "told"]
 
 
+MIN_FOLDED: Final = 3
+"""Moves that do not matter are folded if there are at least so many."""
 _END: Final = "nobody can act any more, however much time passes"
 
 
@@ -39,6 +42,22 @@ class Narration:
     """The strategy of a group from the last state."""
     settled: int | None = None
     """Number of steps after which the rest of the run does not matter any more, as far as that is known."""
+    irrelevant: frozenset[int] = frozenset()
+    """Positions of the moves that do not matter."""
+
+    @property
+    def folds(self) -> tuple[range, ...]:
+        """The positions of moves that are folded: several in sequence that do not matter, with no mark between them."""
+        stops = {position for position, _ in (*self.marks, *self.asides)} | {self.run.loop}
+        folds: list[range] = []
+        for position in range(len(self.run.moves)):
+            if position not in self.irrelevant:
+                continue
+            if folds and folds[-1].stop == position and position not in stops:
+                folds[-1] = range(folds[-1].start, position + 1)
+            else:
+                folds.append(range(position, position + 1))
+        return tuple(fold for fold in folds if len(fold) >= MIN_FOLDED)
 
 
 def narrate(system: System, evidence: Evidence) -> Narration:
@@ -72,7 +91,14 @@ def told(system: System, evidence: Evidence) -> Narration:
         at, claim = settled
         first = (narration.marks[0], *(mark for mark in narration.marks[1:] if mark[0] < at))
         staying, end = (at, f"from here on {claim}, whatever anybody does"), (len(narration.run.moves), _END)
-        return replace(narration, settled=at, marks=(*first, staying, end))
+        irrelevant = frozenset(range(at, len(narration.run.moves)))
+        return replace(narration, settled=at, marks=(*first, staying, end), irrelevant=irrelevant)
+    narration = _once_around(system, narration)
+    return replace(narration, irrelevant=irrelevant_steps(system, evidence.formula, narration.run))
+
+
+def _once_around(system: System, narration: Narration) -> Narration:
+    """Return the narration with a loop that goes round once."""
     run = shortest_lasso(system, narration.run)
     if run is narration.run:
         return narration

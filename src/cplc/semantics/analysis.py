@@ -19,7 +19,7 @@ from cplc.semantics.instantiate import Instantiator, has_defaults, parameter_val
 from cplc.semantics.instantiate_bounds import assumptions
 from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
-from cplc.semantics.lints import GuardLints, precedence_warnings, report_unused
+from cplc.semantics.lints import GuardLints, formula_warnings, precedence_warnings, report_unused
 from cplc.semantics.model import Bound, CheckedModel
 from cplc.semantics.name_resolution import Scope
 from cplc.semantics.operations import check_commitments, check_operations, report_idle_powers
@@ -116,7 +116,7 @@ class _Instances:
         signature = self.protocol_instance.template.signature
         expression_checker = ExpressionChecker(problems, self.library.reporting_to(problems).macro)
         tree = expression_checker.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
-        problems.extend(precedence_warnings(expr))
+        problems.extend(formula_warnings(expr))
         if problems.errors:
             return ResolvedFormula(None, problems.sorted())
         table = replace(self.table, problems=problems, nodes=0, is_full=False)

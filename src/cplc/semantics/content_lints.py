@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
+from cplc.logic import kleene
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.instances import InstanceTable
@@ -133,12 +134,15 @@ class ContentLints:
         if commitment.name in self._handed_over:
             return
         received = {
-            name for m in self._model.messages if m.receiver == commitment.debtor for name in self._predecessors(m.name)
+            name
+            for m in self._model.messages
+            if commitment.debtor in m.receivers
+            for name in self._predecessors(m.name)
         }
         for atom, helps in self._atoms(commitment.antecedent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in received:
+                if helps and commitment.debtor not in declared.roles and name not in received:
                     message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
                     hint = Note(
                         f"send `{commitment.debtor}` a message about it, and use that message in the antecedent"
@@ -186,7 +190,7 @@ class ContentLints:
         for atom, helps in self._atoms(commitment.consequent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if not helps and creditor not in (declared.sender, declared.receiver):
+                if not helps and creditor not in declared.roles:
                     message = f"`{creditor}` does not see `{name}`, which violates `{commitment.name}`"
                     hint = Note(f"send `{creditor}` a message about the violation")
                     yield rules.UNOBSERVABLE_BREACH, message, hint
@@ -197,7 +201,7 @@ class ContentLints:
         for atom, helps in self._atoms(content):
             for message in _messages(atom):
                 declared = self._model.message[message]
-                if helps and viewer not in (declared.sender, declared.receiver):
+                if helps and viewer not in declared.roles:
                     explanation = (
                         f"`{viewer}` does not see `{message}`, "
                         f"so `{name}` may seem violated to `{viewer}` although it is not"
@@ -232,12 +236,11 @@ class ContentLints:
             case t.InState(_, states):
                 return "null" in states
             case t.Apply("!", (operand,)):
-                inner = self._initial_value(operand)
-                return None if inner is None else not inner
-            case t.Apply("&" | "|" as op, operands):
-                values = [self._initial_value(operand) for operand in operands]
-                decisive = op == "|"
-                return decisive if decisive in values else None if None in values else not decisive
+                return kleene.negation(self._initial_value(operand))
+            case t.Apply("&", operands):
+                return kleene.conjunction(map(self._initial_value, operands))
+            case t.Apply("|", operands):
+                return kleene.disjunction(map(self._initial_value, operands))
             case t.Apply("->", (left, right)):
                 return self._initial_value(t.Apply("|", (t.Apply("!", (left,)), right)))
             case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands) if any(map(_has_payload, operands)):

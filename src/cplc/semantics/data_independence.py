@@ -116,6 +116,8 @@ class UniformityCheck:
                             yield NotUniform(
                                 f"`{symbol.name}` is given all of `{given.role.name}` for `{role.name}`", span
                             )
+                case resolved.Message(symbol, _, receivers) if self._to_families(receivers):
+                    yield NotUniform(f"`{symbol.name}` goes to all members of a family", symbol.span)
                 case resolved.Message(symbol) | resolved.Commitment(symbol) | resolved.Claim(symbol):
                     yield from self._reader(symbol.span).obstacles(body)
                 case _:
@@ -131,6 +133,9 @@ class UniformityCheck:
             yield NotUniform(f"`{member.name}` and `{binder.name}` make pairs of members", binder.span)
         else:
             yield from self._of_declarations(inner, binder)
+
+    def _to_families(self, receivers: Iterable[resolved.RoleTree | resolved.AllOf]) -> bool:
+        return any(isinstance(one, resolved.AllOf) and one.role in self.families for one in receivers)
 
     def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
         """Return whether a part, or a part of it, depends on the index of one of its roles."""
@@ -182,12 +187,8 @@ class _Reader:
                 yield from self.obstacles(binder.domain, body)
             case resolved.FactAt(fact) if isinstance(fact.symbol, resolved.FactSymbol):
                 yield from self.obstacles(fact, self.facts.get(fact.symbol))
-            case resolved.Instance(symbol, owner, indices):
-                around = [binder for one in (*owner, symbol) for binder in one.chain]
-                for binder, index in zip(around, indices, strict=True) if len(around) == len(indices) else ():
-                    yield from self._named(index) if _is_over(binder, self.families) else self._in(index)
-                if len(around) != len(indices) and any(_is_over(binder, self.families) for binder in around):
-                    yield self._because(f"it names `{symbol.name}` of members by numbers")
+            case resolved.Instance():
+                yield from self._in_instance(node)
             case resolved.EveryInstance(symbol) if any(_is_over(binder, self.families) for binder in symbol.chain):
                 if not self.asks_all:
                     yield self._because(f"it asks about `{symbol.name}` of all")
@@ -196,6 +197,14 @@ class _Reader:
                 yield from self.obstacles(*node)
             case _:
                 yield from self.obstacles(*resolved.children(node))
+
+    def _in_instance(self, node: resolved.Instance) -> Iterator[NotUniform]:
+        around = [binder for one in (*node.owner, node.symbol) for binder in one.chain]
+        if len(around) == len(node.indices):
+            for binder, index in zip(around, node.indices, strict=True):
+                yield from self._named(index) if _is_over(binder, self.families) else self._in(index)
+        elif any(_is_over(binder, self.families) for binder in around):
+            yield self._because(f"it names `{node.symbol.name}` of members by numbers")
 
     def _named(self, index: resolved.Tree | None) -> Iterator[NotUniform]:
         """Yield violations in the index that names a member."""

@@ -165,7 +165,8 @@ class ExpressionChecker:
                 message = f"Expected a state formula, found `{path_word(tree) or 'does'}`, which is about a run"
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
-                self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a condition, found {described(type_)}")
+                message = f"Expected a condition, found {described(type_)}"
+                self._error(rules.TYPE_MISMATCH, expr.span, message, *_condition_of(expr, type_))
         return resolved.FALSE
 
     def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
@@ -601,3 +602,15 @@ def tick_length(protocol: ast.Protocol) -> int | None:
     """Return the nanoseconds of a tick that a protocol declares; None without a valid declaration."""
     lengths = (nanoseconds(one.length.text) for one in protocol.declarations if isinstance(one, ast.Clock))
     return next(lengths, None) or None
+
+
+def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
+    """Return the conditions that a role, a number or a value could be meant as."""
+    text = expr.span.text
+    match type_:
+        case types.Role():
+            return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
+        case types.Int() | types.Enum() if isinstance(expr, ast.Ref):
+            return (Note(f"compare it, as in `{text} = …`"),)
+        case _:
+            return ()

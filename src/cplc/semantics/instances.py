@@ -105,9 +105,19 @@ class Parties:
 
     first: str
     second: str
+    more: tuple[str, ...] = ()
+    """Further receivers of a message."""
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        return (self.second, *self.more)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (self.first, self.second, *self.more)
 
     def __contains__(self, role: str) -> bool:
-        return role in (self.first, self.second)
+        return role in self.roles
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
@@ -30,6 +30,9 @@ from cplc.semantics.instantiate_terms import Resolver, where
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool, Enum, Int
 from cplc.source import Source, Span
+
+Between = TypeVar("Between", resolved.Message, resolved.Commitment, resolved.Claim)
+"""A declaration between two roles."""
 
 
 class Instantiator:
@@ -221,36 +224,17 @@ class Instantiator:
                         inner = self._loop_scope(binder, value, protocol_instance, scope)
                         self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
                 case resolved.Message(symbol):
-                    parties = self._ends(body.sender, body.receiver, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
-                    if parties is None:
-                        self.table.broken.add(symbol)
-                    elif self._is_between_two(
-                        parties, (body.sender, body.receiver), symbol, name, protocol_instance, values
-                    ):
-                        self.table.parties[name] = parties
-                        self.table.messages[name] = PendingInstance(name, body, protocol_instance, values, scope)
+                    self._add_message(PendingInstance(name, body, protocol_instance, values, scope))
                 case resolved.Commitment(symbol):
-                    parties = self._ends(body.debtor, body.creditor, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
-                    if parties is None:
-                        self.table.broken.add(symbol)
-                    elif self._is_between_two(
-                        parties, (body.debtor, body.creditor), symbol, name, protocol_instance, values
-                    ):
-                        self.table.parties[name] = parties
-                        self.table.commitments[name] = PendingInstance(name, body, protocol_instance, values, scope)
+                    commitment = PendingInstance(name, body, protocol_instance, values, scope)
+                    if self._add_between(commitment, (body.debtor, body.creditor), self.table.commitments):
                         self.table.note_time(body)
                 case resolved.Claim(symbol):
-                    parties = self._ends(body.maker, body.addressee, protocol_instance, values)
                     name = protocol_instance.name_of(symbol.name, indices=indices)
-                    if parties is None:
-                        self.table.broken.add(symbol)
-                    elif self._is_between_two(
-                        parties, (body.maker, body.addressee), symbol, name, protocol_instance, values
-                    ):
-                        self.table.parties[name] = parties
-                        self.table.claims[name] = PendingInstance(name, body, protocol_instance, values, scope)
+                    claim = PendingInstance(name, body, protocol_instance, values, scope)
+                    if self._add_between(claim, (body.maker, body.addressee), self.table.claims):
                         self.table.note_time(body)
                 case resolved.Fact(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
@@ -268,56 +252,82 @@ class Instantiator:
                     self.table.other_declarations.append(PendingInstance("", body, protocol_instance, values, scope))
                     self.table.note_time(body)
 
-    def _ends(
-        self, first: resolved.RoleTree, second: resolved.RoleTree, protocol_instance: ProtocolInstance, values: Values
-    ) -> Parties | None:
-        resolver = Resolver(self.table, protocol_instance, values)
-        one, other = resolver.role(first), resolver.role(second)
-        return Parties(one.name, other.name) if one and other else None
+    def _add_message(self, pending: PendingInstance[resolved.Message]) -> None:
+        """Add a message, unless it is left out: it has no receiver but its sender.
 
-    def _is_between_two(
-        self,
-        parties: Parties,
-        written: tuple[resolved.RoleTree, resolved.RoleTree],
-        symbol: resolved.MessageSymbol | resolved.CommitmentSymbol | resolved.ClaimSymbol,
-        name: str,
-        protocol_instance: ProtocolInstance,
-        values: Values,
-    ) -> bool:
-        """Return whether the two roles differ. An instance between equal roles is left out.
-
-        This is an error unless each role depends on a loop variable that the other does not.
+        A family stands for all its members but the sender.
         """
-        if parties.first != parties.second:
-            return True
-        self.table.left_out.add(name)
-        if not may_coincide(*written, protocol_instance):
-            self._report_same_role(parties.first, written, symbol, name, protocol_instance, values)
-        return False
+        body, name, protocol_instance = pending.body, pending.name, pending.protocol_instance
+        resolver = Resolver(self.table, protocol_instance, pending.values)
+        sender = resolver.role(body.sender)
+        groups = [(written, resolver.agents(written)) for written in body.receivers]
+        if sender is None or any(not agents and not isinstance(one, resolved.AllOf) for one, agents in groups):
+            self.table.broken.add(body.symbol)
+            return
+        receivers: dict[str, resolved.RoleTree | resolved.AllOf] = {}
+        for written, agent in ((written, agent) for written, agents in groups for agent in agents):
+            if agent.name != sender.name:
+                first = receivers.setdefault(agent.name, written)
+                if first is not written and not may_coincide(first, written, protocol_instance):
+                    message = f"`{agent.name}` receives `{name}` twice"
+                    hint = Note("name each receiver once; a family stands for all its members")
+                    self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, hint, *where(pending.values))
+            elif not isinstance(written, resolved.AllOf) and not may_coincide(body.sender, written, protocol_instance):
+                self._report_same_role(agent.name, (body.sender, written), pending)
+        if not receivers:
+            self.table.left_out.add(name)
+            return
+        second, *more = receivers
+        self.table.parties[name] = Parties(sender.name, second, tuple(more))
+        self.table.messages[name] = pending
+
+    def _add_between(
+        self,
+        pending: PendingInstance[Between],
+        written: tuple[resolved.RoleTree, resolved.RoleTree],
+        instances: dict[str, PendingInstance[Between]],
+    ) -> bool:
+        """Add an instance between two roles, and return whether they differ; one between equal roles is left out.
+
+        Equal roles are an error unless each depends on a loop variable that the other does not.
+        """
+        resolver = Resolver(self.table, pending.protocol_instance, pending.values)
+        one, other = resolver.role(written[0]), resolver.role(written[1])
+        if not one or not other:
+            self.table.broken.add(pending.body.symbol)
+            return False
+        if one.name == other.name:
+            self.table.left_out.add(pending.name)
+            if not may_coincide(*written, pending.protocol_instance):
+                self._report_same_role(one.name, written, pending)
+            return False
+        self.table.parties[pending.name] = Parties(one.name, other.name)
+        instances[pending.name] = pending
+        return True
 
     def _report_same_role(
         self,
         role: str,
         written: tuple[resolved.RoleTree, resolved.RoleTree],
-        symbol: resolved.MessageSymbol | resolved.CommitmentSymbol | resolved.ClaimSymbol,
-        name: str,
-        protocol_instance: ProtocolInstance,
-        values: Values,
+        pending: PendingInstance[resolved.Message]
+        | PendingInstance[resolved.Commitment]
+        | PendingInstance[resolved.Claim],
     ) -> None:
         """Report equal roles at the declaration, or at the `use` of a part that binds two roles to one."""
-        message = f"`{name}` is between `{role}` and itself"
-        notes = list(where(values))
+        symbol = pending.body.symbol
+        protocol_instance = pending.protocol_instance
+        message = f"`{pending.name}` is between `{role}` and itself"
+        notes = list(where(pending.values))
         is_in_loop = any(binders for one in written if (binders := list(_binders(one, protocol_instance))))
         span, bound = symbol.span, [_argument(one, protocol_instance) for one in written]
-        while protocol_instance.role_binding is not None and None not in bound:
+        binding: RoleBinding | None = protocol_instance.role_binding
+        while binding is not None and None not in bound:
             (_, span), (_, other) = (one for one in bound if one is not None)
-            notes = [
-                Note(f"`{symbol.name}` is declared here", symbol.span),
-                *where(protocol_instance.role_binding.values),
-            ]
+            notes = [Note(f"`{symbol.name}` is declared here", symbol.span), *where(binding.values)]
             span = max(span, other, key=lambda place: place.start)
-            protocol_instance = protocol_instance.role_binding.protocol_instance
-            bound = [_argument(one[0], protocol_instance) if one is not None else None for one in bound]
+            outer = binding.protocol_instance
+            bound = [_argument(one[0], outer) if one is not None else None for one in bound]
+            binding = outer.role_binding
         if is_in_loop:
             hint = "let two different variables range over the family, or leave this member out of the range"
         elif isinstance(symbol, resolved.MessageSymbol):
@@ -514,7 +524,9 @@ def _check_names(signature: resolved.Signature, given: Mapping[str, str], proble
     for name, text in given.items():
         if name not in signature.parameters:
             message = f"`{signature.name}` has no parameter `{name}`"
+            listed = ", ".join(f"`{one}`" for one in signature.parameters)
             notes = did_you_mean(name, signature.parameters)
+            notes = notes or (Note(f"its parameters: {listed}" if listed else "it has no parameters"),)
             problems.report(rules.UNKNOWN_PARAMETER, _given_source(name, text), message, *notes)
             is_fit = False
     return is_fit

@@ -29,6 +29,7 @@ from cplc.semantics.instances import (
 )
 from cplc.semantics.instantiate import Instantiator, range_text, shown
 from cplc.semantics.instantiate_bounds import BoundInstantiator
+from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
 from cplc.semantics.visibility import VisibilityCheck, described
@@ -103,7 +104,7 @@ class ClauseInstantiator:
             checks=tuple(self._checks()),
             switched_off=self._switched_off(),
             claims=claims,
-            powers=tuple(self._powers()),
+            powers=tuple(powers_of(self._table)),
             participants=participants,
             analyses=analyses,
             tick=tick_length(node),
@@ -253,26 +254,44 @@ class ClauseInstantiator:
         body, symbol = pending.body, pending.body.symbol
         parties = self._table.parties[pending.name]
         sending = VisibilityCheck(self._table, parties.first, f"sends `{pending.name}`")
-        receiving = VisibilityCheck(self._table, parties.second, f"receives `{pending.name}`")
         plain = Resolver(self._table, pending.protocol_instance, pending.values)
         sender = Resolver(self._table, pending.protocol_instance, pending.values, sending)
-        receiver = Resolver(self._table, pending.protocol_instance, pending.values, receiving)
+        receipt = (
+            assignment
+            for number, agent in enumerate(parties.receivers)
+            for assignment in self._receipt(pending, agent, is_first=number == 0)
+        )
         return model.Message(
             name=pending.name,
             sender=parties.first,
-            receiver=parties.second,
+            receivers=parties.receivers,
             parameters=self._parameters(symbol, plain),
             guard=combined("&", self._guards(pending, sender, sending)),
             rivals=tuple(rivals.get(pending.name, ())),
             operations=tuple(self._operations(body.operations, plain)),
             updates=tuple(self._assignments(body.updates, sender, pending, parties.first)),
-            receipt=tuple(self._assignments(body.receipt, receiver, pending, parties.second)),
+            receipt=tuple(receipt),
             resets=tuple(self._resets(body, plain, pending)),
             restarts=body.restarts,
             repeatable=body.repeatable,
             scope=pending.scope,
             span=symbol.span,
         )
+
+    def _receipt(
+        self, pending: PendingInstance[resolved.Message], agent: str, *, is_first: bool
+    ) -> Iterator[model.Assignment]:
+        """Yield the assignments of one receiver. One to a role that does not receive the message is reported once."""
+        parties = self._table.parties[pending.name]
+        plain = Resolver(self._table, pending.protocol_instance, pending.values)
+        own: list[resolved.Assignment] = []
+        for assignment in pending.body.receipt:
+            role = plain.role(assignment.role)
+            if role is not None and (role.name == agent or (is_first and role.name not in parties.receivers)):
+                own.append(assignment)
+        receiving = VisibilityCheck(self._table, agent, f"receives `{pending.name}`")
+        resolver = Resolver(self._table, pending.protocol_instance, pending.values, receiving)
+        yield from self._assignments(own, resolver, pending, agent)
 
     def _guards(
         self, pending: PendingInstance[resolved.Message], sender: Resolver, sending: VisibilityCheck
@@ -337,7 +356,13 @@ class ClauseInstantiator:
             if name is None:
                 continue
             reset_parties = self._table.parties[name]
-            if {reset_parties.first, reset_parties.second} != {parties.first, parties.second}:
+            if parties.more or reset_parties.more:
+                several, receivers = (pending.name, parties) if parties.more else (name, reset_parties)
+                shown = ", ".join(f"`{role}`" for role in receivers.receivers)
+                message = f"`{several}` goes to {shown}: it neither resets messages nor is reset"
+                note = Note("end the round with `restart`, or send each receiver a message of its own")
+                self._table.problems.report(rules.FOREIGN_RESET, reset.span, message, note)
+            elif {reset_parties.first, reset_parties.second} != {parties.first, parties.second}:
                 between = f"between `{reset_parties.first}` and `{reset_parties.second}`"
                 message = f"`{name}` is {between}: only a message between these two can reset it"
                 self._table.report(rules.FOREIGN_RESET, reset.span, message)
@@ -364,17 +389,6 @@ class ClauseInstantiator:
             for name in members:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
         return rivals
-
-    def _powers(self) -> Iterator[model.Power]:
-        for pending in self._table.other_declarations:
-            if not isinstance(pending.body, resolved.Empower):
-                continue
-            resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-            roles = [agent.name for role in pending.body.roles for agent in resolver.agents(role)]
-            for power in pending.body.powers:
-                commitment = resolver.instance(power.commitment)
-                for role in roles if commitment is not None else ():
-                    yield model.Power(role, power.verb, commitment or "", span=power.span)
 
     # --- the rest -------------------------------------------------------------------------------
 
@@ -573,7 +587,8 @@ class ParticipantInstantiator:
             sender = self._messages[event.message].sender if event.message else role.name
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
-                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text)
+                hint = Note(f"begin a belief of its own: `believes {sender}: …`")
+                self._table.problems.report(rules.FOREIGN_EVENT, written.span, text, hint)
         events_ = _BelievedEvents()
         for event in events:
             if events_.earlier(event, TRUE) is not None:
@@ -588,7 +603,10 @@ class ParticipantInstantiator:
                 text = f"These probabilities sum to {decimal(low)} at least, more than 1"
             else:
                 text = f"These probabilities sum to {decimal(high)} at most, less than 1"
-            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+            hints: tuple[Note, ...] = ()
+            if high < 1 and all(event.message for event in events):
+                hints = (Note(f"`| {SILENT} {decimal(1 - high)}` says that otherwise none of these comes"),)
+            self._table.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text, *hints)
         if is_constant(condition, False):
             self._table.problems.report(
                 rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"

@@ -33,6 +33,10 @@ TIME_PASSES: Final = (
 """The ways by which a question gets ticks."""
 
 
+_EVENTS: Final[dict[str, Callable[[str], t.Term]]] = {"received": t.Happened, "sent": t.Sent, "inflight": t.InFlight}
+"""The atom of each kind of event."""
+
+
 class Resolver:
     """Instantiates the trees of one instance of a declaration. Errors are reported and become ``false``."""
 
@@ -241,13 +245,7 @@ class Resolver:
             case resolved.Event(kind, message, span):
                 if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(message)) is None:
                     return t.FALSE
-                match kind:
-                    case "received":
-                        return self._atom(t.Happened(name), span)
-                    case "sent":
-                        return self._atom(t.Sent(name), span)
-                    case "inflight":
-                        return self._atom(t.InFlight(name), span)
+                return self._atom(_EVENTS[kind](name), span)
             case resolved.FactAt(fact, span):
                 if not self._table.count_node(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
                     return t.FALSE
@@ -263,13 +261,8 @@ class Resolver:
                 return self._apply(tree)
             case resolved.Quantified():
                 return self._quantified(tree)
-            case resolved.OverPaths(quantifier, path, along, speaks_of_idling):
-                steps = None if along is None else self._term(along)
-                if steps is None or not speaks_of_idling or t.allows_idling(steps):
-                    return t.OverPaths(quantifier, self._term(path), steps)
-                if not t.names_idle_step(steps):  # it was folded away
-                    steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
-                return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
+            case resolved.OverPaths():
+                return self._over_paths(tree)
             case resolved.Does():
                 return self._does(tree)
             case resolved.Strategic(_, goal):
@@ -396,6 +389,21 @@ class Resolver:
             yield
         self._values.pop(tree.binder, None)
 
+    def _over_paths(self, tree: resolved.OverPaths) -> t.Term:
+        steps = None if tree.along is None else self._term(tree.along)
+        if steps is None or not tree.speaks_of_idling or t.allows_idling(steps):
+            return t.OverPaths(tree.quantifier, self._term(tree.path), steps)
+        if not t.names_idle_step(steps):  # it was folded away
+            steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
+        return t.OverPaths(tree.quantifier, self._term(tree.path), steps, may_idle=False)
+
+    def _index(self, role: resolved.RoleTree) -> t.Term | None:
+        agent = self._role_value(role)
+        if agent is not None and agent.position is None:
+            span = role.span if isinstance(role, resolved.RoleAt) else role.binder.span
+            self._table.report(rules.TYPE_MISMATCH, span, f"`{agent.agent.name}` is a single role, no number")
+        return None if agent is None or agent.position is None else t.Const(agent.position)
+
     def _operand(self, tree: resolved.Tree) -> t.Term | None:
         """Return a value; None if it never exists or has errors."""
         match tree:
@@ -409,11 +417,7 @@ class Resolver:
             case resolved.RoleAt():
                 return None
             case resolved.IndexOf(role):
-                agent = self._role_value(role)
-                if agent is not None and agent.position is None:
-                    span = role.span if isinstance(role, resolved.RoleAt) else role.binder.span
-                    self._table.report(rules.TYPE_MISMATCH, span, f"`{agent.agent.name}` is a single role, no number")
-                return None if agent is None or agent.position is None else t.Const(agent.position)
+                return self._index(role)
             case resolved.OwnParameter(name):
                 return t.Own(name)
             case resolved.AgeOf(commitment, span):

@@ -14,9 +14,9 @@ from cplc.diagnostics.rules import MEANING_CHANGED
 from cplc.language.lifecycle import CLAIM_VERBS, VERBS
 from cplc.language.words import VERSION
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 _RENAMED_CHECKS: Final = {"deadlock_free": "no_dangling"}
 """Checks of version 1, each with the equivalent checks of version 2."""

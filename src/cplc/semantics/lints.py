@@ -17,11 +17,11 @@ from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.signatures import Library
-from cplc.semantics.symbol_index import walk
 from cplc.semantics.terms import Term
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 Polarity = tuple[Term, bool]
 
@@ -174,8 +174,8 @@ class GuardLints:
 
     def _may_be_in_flight(self, lost: model.Message, by: model.Message, resetters: dict[str, set[str]]) -> bool:
         """Return whether a message may be in flight when another one takes effect (an over-approximation)."""
-        if (lost.sender, lost.receiver) == (by.sender, by.receiver):
-            return (by.sender, by.receiver) in self._model.unordered
+        if lost.channels == by.channels:
+            return not self._model.unordered.isdisjoint(by.channels)
         before = self._received_between(by)
         if lost.name in before and not lost.repeatable:
             return False
@@ -187,15 +187,15 @@ class GuardLints:
 
     def _received_between(self, message: model.Message) -> set[str]:
         """Return the messages between the same two roles that are received before the message is sent."""
-        pair = {message.sender, message.receiver}
+        pair = set(message.roles)
         received: set[str] = set()
         queue = list(self._needs[message.name])
         while queue:
             name = queue.pop()
             needed = self._model.message[name]
-            if name in received or {needed.sender, needed.receiver} != pair:
+            if name in received or set(needed.roles) != pair:
                 continue
-            if (needed.sender, needed.receiver) in self._model.unordered and needed.sender != message.sender:
+            if not self._model.unordered.isdisjoint(needed.channels) and needed.sender != message.sender:
                 received.add(name)
                 continue
             received.add(name)
@@ -291,6 +291,12 @@ def precedence_warnings(node: object) -> Iterator[Diagnostic]:
                 yield from _always_implies_warning(formula)
             case _:
                 pass
+
+
+def formula_warnings(formula: ast.Expr) -> Iterator[Diagnostic]:
+    """Yield a warning for each easily mistaken grouping of a formula that stands by itself, as a property does."""
+    yield from precedence_warnings(formula)
+    yield from _always_implies_warning(formula)
 
 
 def _until_warnings(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:

@@ -79,7 +79,7 @@ class Parameter:
 class Message(Spanned):
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     guard: Term
     """``after`` and ``if`` and not ``unless``, over the sender's local state."""
@@ -94,6 +94,20 @@ class Message(Spanned):
     restarts: bool
     repeatable: bool
     scope: str
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The sender and the receivers."""
+        return (self.sender, *self.receivers)
+
+    @property
+    def channels(self) -> tuple[tuple[str, str], ...]:
+        """The channels that it is sent on: one to each receiver."""
+        return tuple((self.sender, receiver) for receiver in self.receivers)
+
+    @property
+    def has_several_receivers(self) -> bool:
+        return len(self.receivers) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,12 @@ _KINDS: Final[dict[Place, tuple[type, ...]]] = {
     "variable": (),
 }
 _NOT_IN_NAMES: Final = re.compile(r"\W+")
+_PLURALS: Final[dict[Place, str]] = {
+    "role": "roles", "agent": "agents", "commitment": "commitments", "claim": "claims",
+    "commitment or claim": "commitments and claims", "family": "roles",
+}  # fmt: skip
+"""The kinds of which a report lists all names, where none resembles what is written."""
+_MAX_NAMED: Final = 8
 _HOLDERS: Final = (resolved.RoleSymbol, resolved.MessageSymbol, resolved.PartSymbol)
 """Kinds that a dotted name can begin with."""
 
@@ -56,6 +62,27 @@ def closest_name(
         one.certainty == "certain" or one.text.lower() == written.lower() for n in hints for one in n.replacements
     )
     return hints if is_sure else ()
+
+
+def messages_with_field(field: str, signature: resolved.Signature | None) -> list[str]:
+    """Return the messages that have a field of this name."""
+    symbols = () if signature is None else signature.symbols.values()
+    return [one.name for one in symbols if isinstance(one, resolved.MessageSymbol) and field in one.parameters]
+
+
+def names_of_place(place: Place, signature: resolved.Signature | None) -> str | None:
+    """Return the names that fit a place, if they are few."""
+    if signature is None or place not in _PLURALS:
+        return None
+    names = [name for name, symbol in signature.symbols.items() if isinstance(symbol, _KINDS[place])]
+    if not names:
+        return f"there are no {_PLURALS[place]} here"
+    return f"the {_PLURALS[place]} here: {listed(names)}" if len(names) <= _MAX_NAMED else None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in backquotes, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def owners_of_variable(name: str, signature: resolved.Signature | None) -> list[resolved.RoleSymbol]:

@@ -10,7 +10,16 @@ from cplc.diagnostics.core import Note, Replacement, did_you_mean, suggestion
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.records import dataclass
 from cplc.semantics import resolved, types
-from cplc.semantics.name_hints import Place, closest_name, owners_of_variable, predicate_form, variable_elsewhere
+from cplc.semantics.name_hints import (
+    Place,
+    closest_name,
+    listed,
+    messages_with_field,
+    names_of_place,
+    owners_of_variable,
+    predicate_form,
+    variable_elsewhere,
+)
 from cplc.semantics.types import BOOL, INT, Enum, Role, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -231,10 +240,11 @@ class References:
             return ValueOf(resolved.VariableOf(scope.actor[0], name, span), variable.declared.type)
         if name == "terminal" and len(segments) == 1 and not head.indices:
             return ValueOf(resolved.IsTerminal(span), BOOL)
-        self._unknown(head.name, scope, place, is_dotted=len(segments) > 1)
+        self._unknown(head.name, scope, place, member=segments[1].name.text if len(segments) > 1 else None)
         return NOTHING
 
-    def _unknown(self, name: ast.Name, scope: Scope, place: Place, *, is_dotted: bool) -> None:
+    def _unknown(self, name: ast.Name, scope: Scope, place: Place, *, member: str | None) -> None:
+        is_dotted = member is not None
         owners = [] if is_dotted else owners_of_variable(name.text, scope.signature)
         if owners:
             actor = None if scope.actor is None else scope.actor[1]
@@ -248,6 +258,10 @@ class References:
             notes = (Note(f"`{name.text}` is a macro: write its arguments in parentheses after it"),)
         elif member_of := _enumeration_with(name.text, scope.signature):
             notes = (Note(f"`{name.text}` is a value of `{member_of}`: compare it with a value of that type"),)
+        elif not notes and member is not None and (holders := messages_with_field(member, scope.signature)):
+            notes = (suggestion(f"`{member}` is a field of {listed(holders)}", *holders),)
+        elif not notes and (names := names_of_place(place, scope.signature)):
+            notes = (Note(names),)
         elif not notes and scope.signature is None:
             notes = (Note("a macro at the top of a file can use only its parameters and other macros"),)
         message = f"Nothing here is called `{name.text}`"
@@ -536,7 +550,8 @@ class SymbolLookup:
             case resolved.AllOf(role, _, owner, indices):
                 return resolved.FamilyDomain(role, owner, indices)
             case ValueOf(_, types.Role(role)):
-                self._error(rules.WRONG_KIND, domain.span, f"`{role.name}` is a single role, not a family")
+                family = Note(f"`role {role.name}[n]` declares a family; of one role, say it without a loop")
+                self._error(rules.WRONG_KIND, domain.span, f"`{role.name}` is a single role, not a family", family)
             case other:
                 self._wrong_kind(domain, other, "a family of roles or a range `1..n`")
         return None
@@ -557,6 +572,11 @@ class SymbolLookup:
                 is_ = kind_of(symbol)
             case resolved.AllOf():
                 is_ = "a family of roles"
+            case ValueOf(resolved.LoopValue(resolved.Binder(_, resolved.NumberDomain(low, high)))) if (low, high) == (
+                resolved.LiteralTree(1),
+                resolved.LiteralTree(0),
+            ):
+                return  # the domain of its loop is wrong, and reported
             case ValueOf(_, type_):
                 is_ = described(type_)
             case Deferred():

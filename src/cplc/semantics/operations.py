@@ -191,7 +191,7 @@ def _wrong_successor(table: InstanceTable, operation: model.Operation, target: s
 
 def _check_informed(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
     parties = table.parties[operation.commitment]
-    untold = [role for role in (parties.first, parties.second) if role not in (message.sender, message.receiver)]
+    untold = [role for role in (parties.first, parties.second) if role not in message.roles]
     for role in untold:
         text = f"`{role}` is not told that `{message.name}` changes `{operation.commitment}`"
         hint = Note(f"let a message from `{message.sender}` to `{role}` mean this")
@@ -212,7 +212,7 @@ def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None
             if operation.target is not None:
                 created.add(operation.target)
             for name in (operation.commitment, operation.target):
-                if name is not None and table.parties[name].second in (message.sender, message.receiver):
+                if name is not None and table.parties[name].second in message.roles:
                     informed.add(name)
     fine = {c.span for c in checked.commitments if c.name in created and c.name in informed}
     once_created = {c.span for c in checked.commitments if c.name in created}

@@ -471,7 +471,7 @@ class Assignment:
 class Message:
     symbol: MessageSymbol
     sender: RoleTree
-    receiver: RoleTree
+    receivers: tuple[RoleTree | AllOf, ...]
     guards: tuple[Tree, ...]
     begins: bool
     """It has no ``after`` clause: the protocol may begin with it."""

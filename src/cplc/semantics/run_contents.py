@@ -64,9 +64,10 @@ class Content:
     monitor: Monitor
     counts_ticks: bool
 
-    def step_of_message(self, message: Message, sync: bool) -> int:
-        """Return the number of the step by which a message takes effect."""
-        return self.monitor.steps.index(_of_message(message, sync, self.acts, len(self.atoms)))
+    def step_of_message(self, message: Message | None, actor: str) -> int:
+        """Return the number of a step by this role, in which a message takes effect, or none."""
+        takes_effect = None if message is None else message.name
+        return self.monitor.steps.index(_of_step(actor, takes_effect, self.acts, len(self.atoms)))
 
     @property
     def tick(self) -> int:
@@ -152,14 +153,24 @@ def _letters(
 ) -> tuple[tuple[Letter, ...], tuple[Letter, ...]]:
     """Return the letters: the consistent sets of atoms of a state, and those of a step."""
     steps = {NO_STEP: None}
-    steps.update({_of_message(message, model.sync, acts, len(atoms)): None for message in model.messages})
+    steps.update(
+        {letter: None for message in model.messages for letter in _of_message(message, model, acts, len(atoms))}
+    )
     steps[_of_tick(acts, len(atoms), by_ticks)] = None
     return _states(atoms, model), tuple(steps)
 
 
-def _of_message(message: Message, sync: bool, acts: tuple[t.Does, ...], first: int) -> Letter:
-    actor = message.sender if sync else message.receiver
-    done = {t.Does("take", message.name), t.Does("act", actor)}
+def _of_message(message: Message, model: CheckedModel, acts: tuple[t.Does, ...], first: int) -> Iterator[Letter]:
+    """Yield the letters of the steps in which a message is received."""
+    for actor in (message.sender,) if model.sync else message.receivers:
+        yield _of_step(actor, message.name, acts, first)
+        if message.has_several_receivers and not model.sync:
+            yield _of_step(actor, None, acts, first)
+
+
+def _of_step(actor: str, takes_effect: str | None, acts: tuple[t.Does, ...], first: int) -> Letter:
+    """Return the letter of a step by a role, in which a message may take effect."""
+    done = {t.Does("act", actor)} | ({t.Does("take", takes_effect)} if takes_effect is not None else set())
     return frozenset(first + number for number, act in enumerate(acts) if act in done)
 
 

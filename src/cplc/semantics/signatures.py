@@ -20,6 +20,7 @@ from cplc.semantics.types import BOOL, INT, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 MAX_LOOP_DEPTH = 30
 """Nesting of loops."""
@@ -428,38 +429,9 @@ def _parts(signature: resolved.Signature) -> Iterator[resolved.PartSymbol]:
 def _called(macro: resolved.MacroSymbol, library: Library) -> Iterator[resolved.MacroSymbol]:
     """Yield the macros that a macro's body calls."""
     scope = Scope(macro.unit, macro.home)
-    stack: list[ast.Expr] = [macro.node.body]
-    while stack:
-        expr = stack.pop()
+    for expr in walk(macro.node.body):
         if isinstance(expr, ast.Call) and (called := library.macro(expr.name.text, scope, None)):
             yield called
-        stack.extend(_children(expr))
-
-
-def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
-    match expr:
-        case ast.Call(_, arguments):
-            return arguments
-        case ast.Unary(_, operand, bound, _, low):
-            return (operand, *(limit for limit in (low, bound) if limit is not None))
-        case ast.Binary(_, left, right, bound, _, low):
-            return (left, right, *(limit for limit in (low, bound) if limit is not None))
-        case ast.Junction(_, operands):
-            return operands
-        case ast.Social(body=body, trigger=trigger):
-            return (body,) if trigger is None else (trigger, body)
-        case ast.Quantifier(body=body) | ast.Knowledge(body=body):
-            return (body,)
-        case ast.Conditional(antecedent=antecedent, consequent=consequent):
-            return (antecedent, consequent)
-        case ast.OverPaths(_, path, along):
-            return (path,) if along is None else (path, along)
-        case ast.Strategic(_, path):
-            return (path,)
-        case ast.Ref(segments):
-            return tuple(index for segment in segments for index in segment.indices)
-        case ast.Literal_() | ast.Duration() | ast.View() | ast.Does():
-            return ()
 
 
 def broken_symbols(templates: Mapping[resolved.Signature, resolved.Template], loops: set[object]) -> set[object]:

@@ -7,14 +7,14 @@ while it was resolved. The place of a declaration is the place of its name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 
 from cplc.records import dataclass
 from cplc.semantics.signatures import Library
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 Kind = Literal[
     "protocol", "parameter", "role", "variable", "message", "payload", "fact", "commitment", "claim", "part", "macro",
@@ -151,30 +151,6 @@ def _uses(bodies: tuple[ast.Declaration, ...]) -> Iterator[ast.Use]:
 
 def _place(span: Span) -> tuple[str, int]:
     return span.source.name, span.start
-
-
-def walk(node: object) -> Iterator[object]:
-    """Yield every part of a tree, outer before inner."""
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        yield top
-        stack.extend(reversed(list(children(top))))
-
-
-def children(node: object) -> Iterator[object]:
-    """Yield the child nodes of a node."""
-    if not _is_node(node):
-        return
-    for one in fields(node):
-        value = getattr(node, one.name)
-        for inner in value if isinstance(value, tuple) else (value,):
-            if _is_node(inner):
-                yield inner
-
-
-def _is_node(value: object) -> TypeGuard[Any]:
-    return is_dataclass(value) and not isinstance(value, Span | type)
 
 
 def declarations(file: ast.File) -> Iterator[Declared]:

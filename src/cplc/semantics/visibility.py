@@ -16,7 +16,7 @@ def observers(table: InstanceTable, atom: Term) -> tuple[str, ...]:
     """Return the agents whose local state decides an atom that is no fact."""
     match atom:
         case t.Happened(message) | t.Field(message, _):
-            return table.parties[message].first, table.parties[message].second
+            return table.parties[message].roles
         case t.Sent(message):
             return (table.parties[message].first,)
         case t.Var(variable):
@@ -75,7 +75,8 @@ class VisibilityCheck:
     def _informing_message(self, seers: tuple[str, ...]) -> str | None:
         """Return a message to the agent from one that observes the value."""
         for name, parties in self._table.parties.items():
-            if name in self._table.messages and parties.first in seers and parties.second in self._roles:
+            is_told = any(role in self._roles for role in parties.receivers)
+            if name in self._table.messages and parties.first in seers and is_told:
                 return name
         return None
 

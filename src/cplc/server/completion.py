@@ -34,8 +34,8 @@ from cplc.language.words import (
     words_of,
 )
 from cplc.runtime.file_access import is_below, project_root, shipped
+from cplc.semantics.participant_templates import ASPECTS
 from cplc.semantics.symbol_index import Declared, Kind
-from cplc.semantics.templates import ASPECTS
 from cplc.server.compiled_document import Compiled
 from cplc.server.cursor_context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head, meaning
@@ -393,7 +393,8 @@ class _Place:
             case "" | "{":
                 return _words(("var",)) if at.block == "role" else self._beginning()
             case "message" | "channel":
-                if last == "->":
+                texts = [token.text for token in at.since]
+                if last == "->" or (last == "," and "->" in texts and ":" not in texts):
                     return self.roles()
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):
                     return iter(())

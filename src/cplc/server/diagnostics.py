@@ -23,13 +23,14 @@ from lsprotocol.types import Diagnostic as LspDiagnostic
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Edit, Fix
 from cplc.runtime.file_access import shipped
-from cplc.semantics.symbol_index import Declared, declarations, walk
+from cplc.semantics.symbol_index import Declared, declarations
 from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
 from cplc.server.cursor_context import context
 from cplc.server.positions import Text
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
+from cplc.syntax.tree import walk
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -107,15 +108,17 @@ def _missing(compiled: Compiled, name: str, at: int, around: ast.Declaration) ->
         node for node in walk(around) if isinstance(node, ast.Message) and node.span.start <= at <= node.span.end
     ]
     message = messages[-1] if messages else None
-    if message is not None and any(ref.span.start <= at <= ref.span.end for ref in (message.sender, message.receiver)):
+    if message is not None and any(
+        ref.span.start <= at <= ref.span.end for ref in (message.sender, *message.receivers)
+    ):
         yield "role", f"role {name}"
     elif here.keyword == "means" and message is not None:
-        sender, receiver = message.sender.span.text, message.receiver.span.text
+        sender, receiver = message.sender.span.text, message.receivers[0].span.text
         yield "commitment", f"commitment {name} = C({sender}, {receiver}, true, false)"
     elif (here.keyword in ("commitment", "claim") and here.bracket == "(" and here.commas < 2) or here.keyword == "use":
         yield "role", f"role {name}"
     elif message is not None and here.keyword in ("after", "if", "unless", "resets"):
-        yield "message", f"{message.receiver.span.text} -> {message.sender.span.text} : {name}"
+        yield "message", f"{message.receivers[0].span.text} -> {message.sender.span.text} : {name}"
         if here.keyword != "resets":
             yield "fact", f"fact {name} = true"
     elif here.callee is None or here.callee.text not in ("does", "sent", "inflight"):
@@ -222,7 +225,9 @@ def _guards(compiled: Compiled, start: int, end: int) -> Iterator[Fix]:
             continue
         place = message.clauses[0].span.start if message.clauses else message.span.end
         before = [one for one in messages if one.span.end <= message.span.start]
-        received = [one for one in before if one.receiver.span.text == message.sender.span.text]
+        received = [
+            one for one in before if message.sender.span.text in [receiver.span.text for receiver in one.receivers]
+        ]
         for one in list(reversed(received))[:3]:
             text = f"after {one.name.text} " if message.clauses else f"  after {one.name.text}"
             yield Fix(f"Add `after {one.name.text}`", (_insertion(compiled, place, text),))

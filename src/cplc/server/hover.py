@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -12,10 +12,12 @@ from cplc.language.lifecycle import CLAIM_VERBS, PARTIES, PREDICATES, VERBS
 from cplc.language.lifecycle_texts import STATE_MEANINGS, Row, operation_rows
 from cplc.language.words import EVENTS, NO_USUAL_CHECKS, PARAMETERS, USUAL_CHECKS, WORD
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import Declared, walk
+from cplc.semantics.symbol_index import Declared
 from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tokens import Token
+from cplc.syntax.tree import walk
 
 # --- Effects of messages on commitments, and the conditions of declarations, computed from the syntax trees
 
@@ -226,6 +228,16 @@ _DECLARING = {
 }
 
 
+def _dotted(before: Sequence[Token]) -> tuple[str, int]:
+    """Return the dotted name that ends with the first of these tokens, and the number of its tokens."""
+    dotted = before[0].text
+    position = 1
+    while position + 1 < len(before) and before[position].text == "." and before[position + 1].kind == "word":
+        dotted = f"{before[position + 1].text}.{dotted}"
+        position += 2
+    return dotted, position
+
+
 def signature_help(compiled: Compiled, offset: int) -> lsp.SignatureHelp | None:
     """Return the signature for the innermost bracket."""
     opened = compiled.tokens.opening(offset)
@@ -239,11 +251,7 @@ def signature_help(compiled: Compiled, offset: int) -> lsp.SignatureHelp | None:
     if len(before) > 1 and before[1].text == "=" and name in _DECLARING:
         parts: tuple[str, ...] = _DECLARING[name]
         return _help(f"{name}({', '.join(parts)})", parts, commas, meaning("commitment" if name == "C" else "claim"))
-    dotted = name
-    position = 1
-    while position + 1 < len(before) and before[position].text == "." and before[position + 1].kind == "word":
-        dotted = f"{before[position + 1].text}.{dotted}"
-        position += 2
+    dotted, position = _dotted(before)
     if position < len(before) and before[position].text == "use":
         used = _visible(compiled, dotted, "protocol")
         return None if used is None else _of_protocol(compiled, used, offset, sign.end)

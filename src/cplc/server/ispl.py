@@ -13,10 +13,10 @@ from lsprotocol.types import DocumentHighlight, DocumentHighlightKind, DocumentS
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.ast import ENVIRONMENT
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import children, walk
 from cplc.server.compiled_document import CompiledIspl
 from cplc.source import Span
 from cplc.syntax.ast import Name
+from cplc.syntax.tree import children, walk
 
 
 def document_symbols(compiled: CompiledIspl) -> list[DocumentSymbol]:

@@ -261,7 +261,9 @@ def prepare_calls(compiled: Compiled, offset: int) -> list[lsp.CallHierarchyItem
 def _item(compiled: Compiled, declared: Declared) -> lsp.CallHierarchyItem:
     location = compiled.location(declared.span)
     node = declared.node
-    detail = f"{node.sender.span.text} -> {node.receiver.span.text}" if isinstance(node, ast.Message) else declared.kind
+    detail: str = declared.kind
+    if isinstance(node, ast.Message):
+        detail = f"{node.sender.span.text} -> {', '.join(receiver.span.text for receiver in node.receivers)}"
     return lsp.CallHierarchyItem(
         declared.name.text,
         _KINDS[declared.kind],

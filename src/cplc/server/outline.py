@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from lsprotocol import types as lsp
 
-from cplc.semantics.symbol_index import Declared, Kind, children
+from cplc.semantics.symbol_index import Declared, Kind
 from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import children
 
 _KINDS: dict[Kind, lsp.SymbolKind] = {
     "protocol": lsp.SymbolKind.Module, "parameter": lsp.SymbolKind.Constant, "role": lsp.SymbolKind.Class,
@@ -54,8 +55,8 @@ def _around(one: Declared) -> Span:
 
 def _detail(one: Declared) -> str | None:
     match one.node:
-        case ast.Message(_, sender, receiver):
-            return f"{sender.span.text} -> {receiver.span.text}"
+        case ast.Message(_, sender, receivers):
+            return f"{sender.span.text} -> {', '.join(receiver.span.text for receiver in receivers)}"
         case ast.Commitment(_, debtor, creditor):
             return f"{debtor.span.text} owes {creditor.span.text}"
         case ast.Claim(_, maker, addressee):

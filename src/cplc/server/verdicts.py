@@ -10,11 +10,11 @@ from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.language.words import CHECKS
 from cplc.records import dataclass
-from cplc.semantics.symbol_index import walk
 from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.open_imports import Stamp
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.tree import walk
 
 VERIFY: Final = "cplc.verify"
 SHOW: Final = "cplc.showRun"
@@ -66,9 +66,15 @@ class Verdict:
         return "\n".join(str(result["text"]) for result in self.results if result["text"])
 
     def summary(self) -> str:
-        sign = "?" if self.answer == "unknown" else "✓" if self.is_as_expected else "✗"
-        odd = "" if self.is_as_expected or self.answer == "unknown" else ", not as expected"
-        return f"{sign} {self.answer}{odd} · {self.seconds:.2g} s · {self.time}"
+        return f"{self._answer_as_expected()} · {self.seconds:.2g} s · {self.time}"
+
+    def _answer_as_expected(self) -> str:
+        """Return the answer with a sign; an expected failure has no tick."""
+        if self.answer == "unknown":
+            return "? unknown"
+        if not self.is_as_expected:
+            return f"✗ {self.answer}, not as expected"
+        return "fails, as expected" if self.answer == "fails" else f"✓ {self.answer}"
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_IGNORE, BAD_SETTINGS, RULES
+from cplc.diagnostics.toml import toml_document
 from cplc.records import dataclass
 from cplc.runtime.file_access import NotRegular, TooManyBytes, is_below, marked_root, read_bytes
 from cplc.source import Source, Span
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from cplc.settings.toml_places import TomlPlaces
 
 _MAX_BYTES: Final = 1_000_000
-_AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 _SEVERITY: Final = {rule.code: rule.severity for rule in RULES}
 
 Toml = dict[str, object]
@@ -162,21 +162,16 @@ def _read(path: Path) -> Settings | None:
         return None
     if path.name == "pyproject.toml" and b"cplc" not in data:
         return None
-    import tomllib  # most files have no settings in their project
-
     try:
         source = Source(_display_path(path), data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
         return _rejected(path, f"The settings are not UTF-8 text (byte {problem.start})")
-    try:
-        document: object = tomllib.loads(source.text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        return Settings(diagnostics=(_unreadable(source, str(problem)),), path=path)
-    except ValueError:  # Python limits how many digits it converts
-        return Settings(diagnostics=(_unreadable(source, "a number has too many digits"),), path=path)
+    document = toml_document(source, BAD_SETTINGS)
+    if isinstance(document, Diagnostic):
+        return Settings(diagnostics=(document,), path=path)
     keys: tuple[str, ...] = ()
     if path.name == "pyproject.toml":
-        tools = document.get("tool", {}) if isinstance(document, dict) else {}
+        tools = document.get("tool", {})
         if not isinstance(tools, dict) or "cplc" not in tools:
             return None
         document, keys = tools["cplc"], ("tool", "cplc")
@@ -195,16 +190,6 @@ def _display_path(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except (OSError, ValueError):
         return str(path)
-
-
-def _unreadable(source: Source, problem: str) -> Diagnostic:
-    at = _AT_LINE.search(problem)
-    offset = len(source.text.rstrip())
-    if at and at[1]:
-        lines = source.text.split("\n")
-        offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
-    reasons = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
-    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {reasons[0]}")
 
 
 Keys = tuple[str | int, ...]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress, islice
 from math import prod
 from typing import Final, Literal, Protocol, assert_never
 
-from cplc.checking.ltl_progression import (
-    UNSATISFIABLE,
-    VALID,
+from cplc.automata.formula_progression import (
     NotProgressible,
     conjunction,
     disjunction,
@@ -21,6 +19,7 @@ from cplc.checking.ltl_progression import (
 from cplc.checking.replay import some_fair_run
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
+from cplc.logic import kleene
 from cplc.logic.expressions import TRUE, Value
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -257,9 +256,9 @@ class RunVerdicts:
             case f.Atom():
                 return self._holds(formula, assuming, run.start)
             case f.Not(operand):
-                return _not(self._truth(operand, assuming, run))
+                return kleene.negation(self._truth(operand, assuming, run))
             case f.And(operands):
-                return _all(self._truth(operand, assuming, run) for operand in operands)
+                return kleene.conjunction(self._truth(operand, assuming, run) for operand in operands)
             case f.OnPaths("A", path, along):
                 return False if self._refutes(path, along, assuming, run) else None
             case f.OnPaths(_, path, along):
@@ -289,8 +288,8 @@ class RunVerdicts:
             names,
             lambda part, at: self._holds(part, assuming, states[at]),
         )
-        if rest in (VALID, UNSATISFIABLE):
-            return rest == UNSATISFIABLE
+        if rest in (f.VALID, f.UNSATISFIABLE):
+            return rest == f.UNSATISFIABLE
         return not self._holds(f.OnPaths("E", f.Finally(rest, f.Bound(0)), along), assuming, last)
 
     def _holds(self, formula: Formula, assuming: frozenset[str], state: State) -> bool:
@@ -343,15 +342,6 @@ def _without_universal(path: Formula, *, positive: bool = True) -> Formula:
             return path
         case _:
             assert_never(path)
-
-
-def _all(truths: Iterable[bool | None]) -> bool | None:
-    values = list(truths)
-    return False if False in values else None if None in values else True
-
-
-def _not(truth: bool | None) -> bool | None:
-    return None if truth is None else not truth
 
 
 def carried_over(run: Run, system: System, onto: System) -> Run | None:

@@ -133,7 +133,7 @@ class StatisticsCollector:
         courses = tuple(
             CommitmentOutcomes(
                 one.name,
-                (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor),
+                one.parties,
                 isinstance(one, Claim),
                 {
                     str(value): count

@@ -128,11 +128,11 @@ Clause = Condition | Means | Set | OnReceipt | Resets | Restart | Repeatable
 
 @dataclass(frozen=True, slots=True)
 class Message(Spanned):
-    """``A -> B : name(parameters) clauses``."""
+    """``A -> B, C : name(parameters) clauses``."""
 
     name: Name
     sender: Ref
-    receiver: Ref
+    receivers: tuple[Ref, ...]
     parameters: tuple[Parameter, ...]
     clauses: tuple[Clause, ...]
     doc: str | None = field(default=None, compare=False)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
@@ -20,6 +19,7 @@ from cplc.syntax.lalr import PreparedParser, prepared_parser
 from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.token_text import advice, closing, last_token, text_or, token_at
+from cplc.syntax.tree import depth_exceeds
 
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
@@ -42,7 +42,7 @@ def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple
     expression, problems = _parsed(source, text, offset)
     if expression is None:
         return None, problems
-    if len(text) > MAX_DEPTH and _depth_exceeds(expression, MAX_DEPTH):
+    if len(text) > MAX_DEPTH and depth_exceeds(expression, MAX_DEPTH):
         return None, (TOO_DEEP.at(whole, f"This expression is nested deeper than {MAX_DEPTH} levels", _ADVICE),)
     return expression, ()
 
@@ -146,12 +146,28 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
     return SYNTAX.at(Span(source, offset + at, offset + at + max(len(here), 1)), message, *notes)
 
 
+_SPELT_OUT: Final = {
+    "always": "`AG` in every reachable state, `G` along a run",
+    "globally": "`AG` in every reachable state, `G` along a run",
+    "eventually": "`AF` on every run, `F` along a run",
+    "finally": "`AF` on every run, `F` along a run",
+    "next": "`AX` in every next state, `X` along a run",
+    "never": "`AG !(…)`",
+    "possibly": "`EF`",
+}
+"""Operators of formulas in words, each with the operator of this language."""
+
+
 def _about_operators(before: str, here: str) -> tuple[Note, ...]:
     """Return advice about a second operand or a second comparison."""
     if here in ("=", "!=", "<", "<=", ">", ">="):
         return (Note("comparisons do not chain: join two of them with `&`"),)
+    if before.lower() in _SPELT_OUT:
+        return (Note(f"`{before}` is written {_SPELT_OUT[before.lower()]}"),)
     if len(before) > 1 and PREFIXES.issuperset(before):
         return (Note(f"temporal operators stand apart: `{' '.join(before)}`"),)
+    if before.isidentifier() and here.isidentifier():
+        return (Note("conditions are joined by `&`, `|` or `->`, arguments are separated by `,`"),)
     return ()
 
 
@@ -166,67 +182,3 @@ _TERMINALS = {
 def _terminals_text(expected: set[str]) -> str:
     words = [_TERMINALS[name] for name in _TERMINALS if name in expected]
     return " or ".join(words[:3]) or "something else"
-
-
-def children(expression: ast.Expr) -> Iterator[ast.Expr]:
-    """Yield the expressions directly below one."""
-    match expression:
-        case ast.Literal_() | ast.Duration():
-            pass
-        case ast.Ref(segments):
-            for segment in segments:
-                yield from segment.indices
-        case ast.View(commitment, role):
-            yield commitment
-            yield role
-        case ast.Call(_, arguments):
-            yield from arguments
-        case ast.Unary(_, operand, bound, _, low):
-            yield operand
-            yield from (limit for limit in (low, bound) if limit is not None)
-        case ast.Binary(_, left, right, bound, _, low):
-            yield left
-            yield right
-            yield from (limit for limit in (low, bound) if limit is not None)
-        case ast.Junction(_, operands):
-            yield from operands
-        case ast.Quantifier(_, _, domain, body):
-            if isinstance(domain, ast.Range):
-                yield domain.low
-                yield domain.high
-            else:
-                yield domain
-            yield body
-        case ast.OverPaths(_, path, along):
-            yield path
-            if along is not None:
-                yield along
-        case ast.Conditional(_, between, other, antecedent, consequent):
-            yield from between
-            if other is not None:
-                yield other
-            yield antecedent
-            yield consequent
-        case ast.Social(_, between, body, trigger):
-            yield from between if trigger is None else (*between, trigger)
-            yield body
-        case ast.Knowledge(_, group, body):
-            yield from group
-            yield body
-        case ast.Does(_, subject, other):
-            yield subject
-            if other is not None:
-                yield other
-        case ast.Strategic(group, path):
-            yield from group
-            yield path
-
-
-def _depth_exceeds(expression: ast.Expr, limit: int) -> bool:
-    """Tell, without recursion, whether a tree has more than that many levels."""
-    level: list[ast.Expr] = [expression]
-    for _ in range(limit):
-        level = [child for parent in level for child in children(parent)]
-        if not level:
-            return False
-    return True

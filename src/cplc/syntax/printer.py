@@ -325,7 +325,7 @@ def _expect(expect: str) -> str:
 
 
 def _message(tree: ast.Message) -> str:
-    head = f"{reference(tree.sender)} -> {reference(tree.receiver)} : {tree.name.text}"
+    head = f"{reference(tree.sender)} -> {_references(tree.receivers)} : {tree.name.text}"
     if tree.parameters:
         head += f"({_parameters(tree.parameters)})"
     return "  ".join([head, *map(_clause, tree.clauses)])

@@ -27,7 +27,9 @@ from cplc.syntax.token_text import closest_word, text_or
 from cplc.syntax.tokens import Token, code_tokens
 
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
-_ARROW: Final = re.compile(rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?::(?!=)|unordered\b)", re.ASCII)
+_ARROW: Final = re.compile(
+    rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?:(?:,\s*{_REFERENCE})*:(?!=)|unordered\b)", re.ASCII
+)
 _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
 """The beginning of a line that is meant as a message, unless an operand is missing before it."""
 
@@ -35,6 +37,8 @@ _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "with", "(", "["}) | CLAUSES
 """Words after which a word in the same line is meant as a name."""
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
+_WHOLE: Final = frozenset({"choice", "believes", "chooses"})
+"""Declarations of which the first part alone would be wrong."""
 MAX_CORRECTIONS: Final = 20
 """Misspelt words corrected in one declaration, which is parsed again after each."""
 
@@ -196,6 +200,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "channel" if is_channel else "message"
     if layout.brackets or not (begins_line or layout.current is None):
         return ""
+    if token.text == "channel" and _is_wordlike(after.text) and before.text not in _EXPECTS_NAME:
+        return "channel"
     return _meant(layout, before, token, after, begins_line=begins_line)
 
 
@@ -234,8 +240,8 @@ def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
     """Return the keyword that a word at the beginning of a line misspells, and report it."""
     if not _is_wordlike(after.text):
         return ""
-    meant = closest_word(token.text, RESERVED)
-    if meant not in DECLARATIONS or len(token.text) < 3:
+    meant = closest_word(token.text, RESERVED | AGENT_ITEMS if layout.in_agent else RESERVED)
+    if (meant not in DECLARATIONS and not (layout.in_agent and meant in AGENT_ITEMS)) or len(token.text) < 3:
         return ""
     layout.report(token.start, token.end, f"Expected a declaration, found {text_or(token.text, '')}", other_name(meant))
     return meant or ""
@@ -340,8 +346,8 @@ class Recovery:
             if repaired is not None:
                 start, _, word = repaired
                 excerpt, corrected, corrections = excerpt.replaced(*repaired), start + len(word), corrections + 1
-            elif result.between_declarations and 0 < result.offset < len(excerpt.text) and piece.keyword != "choice":
-                # What was complete before stays; what follows is given up. Half a choice is none.
+            elif result.between_declarations and 0 < result.offset < len(excerpt.text) and piece.keyword not in _WHOLE:
+                # What was complete before stays; what follows is given up.
                 excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
             else:
                 return ()

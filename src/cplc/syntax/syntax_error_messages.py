@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from cplc.diagnostics.core import Diagnostic, Note, other_name, suggestion
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.lifecycle import VERBS
-from cplc.language.words import AGENT_ITEMS, CONTINUATIONS, FORMS, RESERVED
+from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTINUATIONS, FORMS, RESERVED
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.scanner import Scan
@@ -66,6 +66,7 @@ _UNITS: Final = {
 }  # fmt: skip
 """Names of units of time, each with the sign that this language has for it."""
 _NO_UNITS: Final = frozenset({"month", "months", "year", "years"})
+_SUBJECT: Final = re.compile(r"([A-Za-z_]\w*)\s*\Z")
 _QUANTITY: Final = re.compile(r"(\d+)\s*([A-Za-z]+)")
 _NUMBER_BEFORE: Final = re.compile(r"\d\s*\Z")
 
@@ -157,7 +158,9 @@ class Rejection:
 
     def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
         notes = advice(self.text, self.offset) if self.token else ()
-        if token == "," and self.between_declarations and (clause := _CONDITION.search(self.text, 0, self.offset)):
+        if token == "," and self.between_declarations and (following := self._clause_after_comma(keyword)):
+            notes += (Note(f"leave the comma out: `{following}` begins another clause"),)
+        elif token == "," and self.between_declarations and (clause := _CONDITION.search(self.text, 0, self.offset)):
             notes += (suggestion(*_JOINED[clause.group(1)]),)
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a reserved word: choose another name"),)
@@ -171,6 +174,10 @@ class Rejection:
     def _word_advice(self, keyword: str, token: str) -> Iterator[Note]:
         """Yield the advice for a token that is natural at its place, and stands elsewhere or is written otherwise."""
         if not self.between_declarations:
+            if token == "<<" and "operand" in self.expected:
+                yield Note("a group of roles ends with `>>`: `<<A, B>> F …`")
+            if ":=" in self.expected and token in ("+", "-") and (name := _SUBJECT.search(self.text, 0, self.offset)):
+                yield Note(f"write the whole value: `{name.group(1)} := {name.group(1)} {token} 1`")
             if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
                 yield Note("a type is a range as `0..9`, `bool`, or a set of names as `{low, high}`")
             elif keyword == "message" and token == "->":
@@ -199,8 +206,24 @@ class Rejection:
             yield Note("a message of the debtor creates it: `Debtor -> Creditor : m  means create c`")
         elif token == "var":
             yield Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`")
-        elif keyword == "choice" and token in (",", "or"):
+        elif keyword in ("choice", "believes", "chooses") and token in (",", "or"):
             yield suggestion("separate alternatives by `|`", " |")
+        elif keyword in ("check", "analyze") and token in ("&", "and", "|"):
+            yield suggestion("separate them by commas", ",")
+        elif keyword == "believes" and token == "%":
+            yield Note("probabilities are decimals from 0 to 1, as in `0.9`")
+        elif keyword == "property" and token == "." and _NUMBER_BEFORE.search(self.text, 0, self.offset):
+            yield Note(
+                "numbers are whole here; probabilities are asked for a participant: `analyze Name: achievement > 0.9`"
+            )
+        elif token in ("forall", "exists"):
+            yield Note(f"a formula stands in a property: `property name: {token} …`")
+
+    def _clause_after_comma(self, keyword: str) -> str | None:
+        """Return the word of a clause that stands behind the comma here."""
+        rest = self.text[self.offset + 1 :].lstrip()
+        following = token_at(rest, 0)
+        return following if keyword == "message" and following in CLAUSES else None
 
     def _duration(self, scan: Scan, at: int) -> Diagnostic | None:
         """Return the diagnostic for a wrong duration that begins here; None if no number does."""

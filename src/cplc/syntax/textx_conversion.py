@@ -271,8 +271,8 @@ class Conversion:
     def _message(self, node: Any, span: Span) -> ast.Message:
         parameters = self._readable(node.parameters, self._payload)
         clauses = self._readable(node.clauses, self._clause)
-        sender, receiver = self.reference(node.sender), self.reference(node.receiver)
-        return ast.Message(self.name(node.name), sender, receiver, parameters, clauses, self._doc(span), span=span)
+        sender, receivers = self.reference(node.sender), self.references(node.receivers)
+        return ast.Message(self.name(node.name), sender, receivers, parameters, clauses, self._doc(span), span=span)
 
     def _condition(self, node: Any) -> ast.Condition:
         kinds: dict[str, type[ast.Condition]] = {"After": ast.After, "Unless": ast.Unless, "If": ast.If}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from cplc.logic.expressions import Expr, reads
 from cplc.system.model import Step, System
+from cplc.system.synchronous import Change, Player
 
 
 def problems(system: System) -> Iterator[str]:
@@ -83,6 +84,21 @@ def _step_is_sound(system: System, step: Step) -> Iterator[str]:
         yield f"`{step.name}` is taken by `{step.actor}`, which is no agent"
 
 
+def _actions_are_sound(system: System, player: Player) -> Iterator[str]:
+    if player.agent not in system.agent:
+        yield f"`{player.choice}` is made by `{player.agent}`, which is no agent"
+    if len({action.name for action in player.actions}) != len(player.actions) or not player.actions:
+        yield f"`{player.agent}` has no actions, or one twice"
+    for action in player.actions:
+        unknown = reads(action.allowed).difference(system.variable)
+        yield from (f"action `{action.name}` reads `{name}`, which is no variable" for name in unknown)
+
+
+def _unknown_in_updates(system: System, change: Change) -> set[str]:
+    written = {name for name, _ in change.updates}
+    return written.union(*(reads(value) for _, value in change.updates)).difference(system.variable)
+
+
 def _players_are_sound(system: System) -> Iterator[str]:
     if system.recurring and not system.players:
         yield "a system of steps has conditions of fairness that variables do not decide"
@@ -93,19 +109,11 @@ def _players_are_sound(system: System) -> Iterator[str]:
     readable = {**system.player, **system.variable}
     written = Counter[str]()
     for player in system.players:
-        if player.agent not in system.agent:
-            yield f"`{player.choice}` is made by `{player.agent}`, which is no agent"
-        if len({action.name for action in player.actions}) != len(player.actions) or not player.actions:
-            yield f"`{player.agent}` has no actions, or one twice"
-        for action in player.actions:
-            unknown = reads(action.allowed).difference(system.variable)
-            yield from (f"action `{action.name}` reads `{name}`, which is no variable" for name in unknown)
+        yield from _actions_are_sound(system, player)
         for rule in player.rules:
             written.update({name for change in rule for name, _ in change.updates})
             for change in rule:
-                unknown = reads(change.guard).difference(readable)
-                unknown |= {name for name, _ in change.updates if name not in system.variable}
-                unknown |= {read for _, value in change.updates for read in reads(value).difference(system.variable)}
+                unknown = reads(change.guard).difference(readable) | _unknown_in_updates(system, change)
                 yield from (f"`{player.agent}` uses `{name}`, which is neither variable nor choice" for name in unknown)
     yield from (f"{times} rules write `{name}`" for name, times in written.items() if times > 1)
 

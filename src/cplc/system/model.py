@@ -82,14 +82,29 @@ class Shared:
 class Message:
     name: str
     sender: str
-    receiver: str
+    receivers: tuple[str, ...]
     parameters: tuple[str, ...]
     sent: Expr
     """The sender's copy is set."""
     received: Expr
-    """The receiver's copy is set."""
+    """It has taken effect: the copy of the receiver is set, or of the first one to receive it."""
     in_flight: Expr
+    """Some receiver has not received it yet."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The sender and the receivers."""
+        return (self.sender, *self.receivers)
+
+    @property
+    def has_several_receivers(self) -> bool:
+        return len(self.receivers) > 1
+
+    @property
+    def channel_text(self) -> str:
+        """The sender and the receivers as written in a file."""
+        return f"{self.sender} -> {', '.join(self.receivers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +129,11 @@ class Commitment:
     """It is in force, and its content holds if nothing more happens; false for a condition."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The debtor and the creditor."""
+        return self.debtor, self.creditor
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -133,6 +153,11 @@ class Claim:
     on_course: Expr = FALSE
     """It is open, and its content holds if nothing more happens."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        """The maker and the addressee."""
+        return self.maker, self.addressee
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +227,16 @@ class Step:
     operations: tuple[Operation, ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
     """The changes that divide a step (`cplc.lowering.lifecycle`), and whether this part of it makes them."""
+    is_further: bool = False
+    """A receipt of a message that another receiver has received, so that it has taken effect."""
     unbounded: Expr | None = None
     """The guard without the bounds on sends that the question assumes; None where these change nothing."""
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_effect(self) -> bool:
+        """Return whether a message takes effect in it."""
+        return self.kind == "exchange" or (self.kind == "receive" and not self.is_further)
 
     @property
     def writes(self) -> frozenset[str]:
@@ -284,7 +316,7 @@ class System:
     def empowered(self, step: Step, commitment: str) -> str | None:
         """Return the third party by whose power the step changes the commitment; None if a party does."""
         one = self.commitment.get(commitment) if self.powers else None
-        if one is None or step.kind not in ("receive", "exchange"):
+        if one is None or not step.is_effect:
             return None
         sender = self.message[step.event].sender
         if sender in (one.debtor, one.creditor):

@@ -298,30 +298,24 @@ def _system_lines(system: System) -> Iterator[str]:
             yield ""
             yield f"agent {owner}" + (f" of {family}" if family != owner else "")
         yield from (f"  {_variable_text(variable)}" for variable in owned)
-    if system.shared:
-        yield ""
-        yield "shared"
-    for pair in system.shared:
-        yield f"  {pair.first}, {pair.second}: {pair.at_first} ~ {pair.at_second}"
+    yield from _section(
+        "shared", (f"{one.first}, {one.second}: {one.at_first} ~ {one.at_second}" for one in system.shared)
+    )
     for step in system.steps:
         yield ""
         yield from _step_lines(step)
     for player in system.players:
         yield ""
         yield from _player_lines(player)
-    if system.justice:
-        yield ""
-        yield "justice"
-    yield from (f"  {_justice_text(system, justice)}" for justice in system.justice)
-    if system.conditions:
-        yield ""
-        yield "fairness"
-    yield from (f"  {expr_text(condition)}" for condition in system.fairness)
-    yield from (f"  {formula_text(condition)}" for condition in system.recurring)
-    if system.hazards:
-        yield ""
-        yield "hazards"
-    yield from (f"  {text}: {expr_text(condition)}" for text, condition, _ in system.hazards)
+    yield from _section("justice", (_justice_text(system, justice) for justice in system.justice))
+    yield from _section("fairness", (*map(expr_text, system.fairness), *map(formula_text, system.recurring)))
+    yield from _section("hazards", (f"{text}: {expr_text(condition)}" for text, condition, _ in system.hazards))
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield from () if number else ("", title)
+        yield f"  {line}"
 
 
 def _player_lines(player: Player) -> Iterator[str]:

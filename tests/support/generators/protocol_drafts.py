@@ -41,15 +41,25 @@ class Declared:
     first: str
     second: str
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (self.first, self.second)
+
 
 @dataclass(frozen=True)
 class Message(Declared):
-    """``first -> second : name(parameters) clauses``."""
+    """``first -> second, more : name(parameters) clauses``."""
 
     parameters: tuple[tuple[str, str], ...] = ()
     clauses: tuple[str, ...] = ()
     repeatable: bool = False
     restarts: bool = False
+    more: tuple[str, ...] = ()
+    """Further receivers."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (self.first, self.second, *self.more)
 
 
 @dataclass(frozen=True)
@@ -135,8 +145,8 @@ class Writer:
         if eye is None:
             return True
         if path[: len(declared.path)] == declared.path:
-            return eye in (declared.first, declared.second)
-        return eye in self.plan.singles and eye in (declared.first, declared.second)
+            return eye in declared.roles
+        return eye in self.plan.singles and eye in declared.roles
 
     # --- atoms: what draws one when it is wanted
 
@@ -228,7 +238,8 @@ def _block(plan: Plan, path: tuple[Loop, ...], indent: str) -> list[str]:
     for message in plan.messages:
         if message.path == path:
             payload = ", ".join(f"{name}: {type_}" for name, type_ in message.parameters)
-            head = f"{message.first} -> {message.second} : {message.name}" + (f"({payload})" if payload else "")
+            receivers = ", ".join((message.second, *message.more))
+            head = f"{message.first} -> {receivers} : {message.name}" + (f"({payload})" if payload else "")
             repeatable = ("repeatable",) if message.repeatable else ()
             lines.append(indent + "  ".join((head, *repeatable, *message.clauses)))
     lines += [f"{indent}choice {' | '.join(members)}" for at, members in plan.choices if at == path]

@@ -125,7 +125,11 @@ def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> No
             break
         count = draw(st.sampled_from([0, 0, 0, 0, 1, 2])) if copies < 6 else 0
         parameters = tuple((f"x{n}", draw(st.sampled_from(TYPES))) for n in range(count))
-        plan.messages.append(Message(f"m{number}", path, *pair, parameters, clauses, one_in(draw, 8)))
+        third_parties = [role for role in plan.roles(path) if role not in pair]
+        if not path and plan.family and plan.family not in pair and not any("[" in role for role in pair):
+            third_parties.append(plan.family)
+        more = (draw(st.sampled_from(third_parties)),) if third_parties and one_in(draw, 5) else ()
+        plan.messages.append(Message(f"m{number}", path, *pair, parameters, clauses, one_in(draw, 8), more=more))
 
 
 def _facts(draw: st.DrawFn, plan: Plan, writer: Writer) -> None:
@@ -299,13 +303,14 @@ def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, me
         chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=2))
         clauses.append("means " + ", ".join(chosen))
     clauses += _assignments(draw, plan, writer, message, sender, "set", 3)
-    clauses += _assignments(draw, plan, writer, message, message.second, "on receipt", 3)
+    for receiver in (message.second, *message.more):
+        clauses += _assignments(draw, plan, writer, message, receiver, "on receipt", 3)
     same_pair = [
         m.name
         for m in plan.messages
-        if m.path == path and {m.first, m.second} == {message.first, message.second} and not m.restarts
+        if m.path == path and {m.first, m.second} == {message.first, message.second} and not m.restarts and not m.more
     ]
-    if same_pair and one_in(draw, 7):
+    if same_pair and not message.more and one_in(draw, 7):
         chosen = draw(st.lists(st.sampled_from(same_pair), min_size=1, max_size=2, unique=True))
         clauses.append("resets " + ", ".join(chosen))
         return replace(message, clauses=tuple(draw(st.permutations(clauses))))

@@ -197,7 +197,7 @@ _channels = _some_channels()
 _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
     st.one_of(
         st.builds(ast.Role, names, _maybe, _some(_variables), docs, span=_here),
-        st.builds(ast.Message, names, refs, refs, _some(_payloads), _some(_clauses()), docs, span=_here),
+        st.builds(ast.Message, names, refs, _some(refs, 1), _some(_payloads), _some(_clauses()), docs, span=_here),
         st.builds(ast.Choice, _some(refs, 1), span=_here),
         st.builds(ast.Fact, names, expressions(), docs, span=_here),
         st.builds(

@@ -46,14 +46,17 @@ class TimedSample:
 @st.composite
 def contended_plans(draw: st.DrawFn, most_messages: int = 4, sync: bool | None = None) -> Plan:
     """Draw a small protocol in which several messages share a channel."""
-    plan = Plan(("Ann", "Bob"), None, draw(st.booleans()) if sync is None else sync)
+    has_third = one_in(draw, 3)
+    singles = ("Ann", "Bob", "Zoe") if has_third else ("Ann", "Bob")
+    plan = Plan(singles, None, draw(st.booleans()) if sync is None else sync)
     if one_in(draw, 4):
         plan.variables.append(Variable("v0", "Ann", "0..2", "0"))
     for number in range(draw(st.integers(2, most_messages))):
         back = number > 0 and one_in(draw, 4)
-        sender, receiver = ("Bob", "Ann") if back else ("Ann", "Bob")
+        receivers = draw(st.sampled_from([("Bob",), ("Zoe",), ("Bob", "Zoe")])) if has_third else ("Bob",)
+        sender, receiver, *more = ("Bob", "Ann") if back else ("Ann", *receivers)
         clauses: list[str] = []
-        earlier = [message.name for message in plan.messages]
+        earlier = [message.name for message in plan.messages if sender in message.roles]
         if earlier and not one_in(draw, 2):
             word = draw(st.sampled_from(["after", "after", "after", "unless"]))
             clauses.append(f"{word} {draw(st.sampled_from(earlier))}")
@@ -65,11 +68,12 @@ def contended_plans(draw: st.DrawFn, most_messages: int = 4, sync: bool | None =
         restarts = number > 0 and one_in(draw, 5)
         if restarts:
             clauses.append("restart")
-        if not restarts and earlier and one_in(draw, 8):
-            clauses.append(f"resets {draw(st.sampled_from(earlier))}")
+        resettable = [one.name for one in plan.messages if sorted(one.roles) == sorted((sender, receiver, *more))]
+        if not restarts and resettable and not more and one_in(draw, 8):
+            clauses.append(f"resets {draw(st.sampled_from(resettable))}")
         repeatable = not restarts and one_in(draw, 4)
         plan.messages.append(
-            Message(f"m{number}", (), sender, receiver, parameters, tuple(clauses), repeatable, restarts)
+            Message(f"m{number}", (), sender, receiver, parameters, tuple(clauses), repeatable, restarts, tuple(more))
         )
     names = [message.name for message in plan.messages]
     made_by = draw(st.sampled_from(plan.messages))
@@ -78,16 +82,7 @@ def contended_plans(draw: st.DrawFn, most_messages: int = 4, sync: bool | None =
     options = draw(st.sampled_from(["", " within 1", " within 2", " within 3", " expires 1", " within 1 expires 2"]))
     text = f"C({debtor}, {creditor}, {antecedent}, {draw(st.sampled_from(names))}){options}"
     plan.commitments.append(Commitment("c0", (), debtor, creditor, text))
-    creating_message = Message(
-        made_by.name,
-        (),
-        made_by.first,
-        made_by.second,
-        made_by.parameters,
-        (*made_by.clauses, "means create c0"),
-        made_by.repeatable,
-        made_by.restarts,
-    )
+    creating_message = replace(made_by, clauses=(*made_by.clauses, "means create c0"))
     plan.messages[plan.messages.index(made_by)] = creating_message
     senders: dict[str, list[str]] = {}
     for message in plan.messages:

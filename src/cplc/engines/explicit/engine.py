@@ -10,7 +10,7 @@ A set is a string of bytes, one for each reachable state in breadth-first order:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -24,7 +24,12 @@ from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr, Read
 from cplc.logic.formulas import Formula
 from cplc.runtime.context import ResourceExhausted
-from cplc.statespace.graph_algorithms import backward_reachable, members, strongly_connected_components
+from cplc.statespace.graph_algorithms import (
+    backward_reachable,
+    members,
+    merged_classes,
+    strongly_connected_components,
+)
 from cplc.statespace.packing import MemoTable
 from cplc.statespace.state_graph import StateGraph, explore
 from cplc.system.model import State, System
@@ -501,24 +506,16 @@ class ExplicitEngine(Engine[States]):
 def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
     """Return for each state the representative of its class under the closure of the union of the relations.
 
-    The closure is computed by union-find.
-
     ``views`` has, for each agent, its local state in each state. Only considered states connect others.
     """
-    leader = list(range(len(considered)))
 
-    def leading(state: int) -> int:
-        while leader[state] != state:
-            leader[state] = leader[leader[state]]
-            state = leader[state]
-        return state
+    def alike() -> Iterator[list[int]]:
+        for local_states in views:
+            states: dict[int, list[int]] = {}
+            for state, view in enumerate(local_states):
+                if considered[state]:
+                    states.setdefault(view, []).append(state)
+            yield from states.values()
 
-    # Invariant: two considered states have one leader iff a chain of the agents handled so far connects them.
-    for local_states in views:
-        first: dict[int, int] = {}
-        for state, view in enumerate(local_states):
-            if considered[state]:
-                alike = first.setdefault(view, state)
-                if alike != state:
-                    leader[leading(state)] = leading(alike)
-    return [leading(state) for state in range(len(considered))]
+    leader = merged_classes(dict(enumerate(range(len(considered)))), alike())
+    return [leader[state] for state in range(len(considered))]

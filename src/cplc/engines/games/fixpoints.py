@@ -188,14 +188,8 @@ class Game(Generic[S]):
         self.arena = arena
         self.system = system
         played = [index for index, step in enumerate(system.steps) if near is None or step.footprint <= near]
-        self.own = {
-            agent: tuple(
-                index
-                for index in played
-                if system.steps[index].actor == agent and system.steps[index].kind in {"send", "exchange"}
-            )
-            for agent in dict.fromkeys(group)
-        }
+        sends = [index for index in played if system.steps[index].kind in {"send", "exchange"}]
+        self.own = {agent: tuple(one for one in sends if system.steps[one].actor == agent) for agent in group}
         self.sends = tuple(step for steps in self.own.values() for step in steps)
         self.sees = {
             agent: tuple(name for name in system.agent[agent].local if near is None or name in near)
@@ -206,14 +200,13 @@ class Game(Generic[S]):
         recurring = [justice for justice in self.justice if justice.recurs and not justice.is_condition]
         self._ticks = tuple(step for justice in recurring for step in justice.steps)
         """The ticks, if something can stop the clock."""
-        self._overdue = {
-            step: message.overdue
-            for message in system.bounded
-            if self._ticks
-            for step in self.own.get(message.sender, ())
-            if system.steps[step].event == message.name
-        }
+
+    @cached_property
+    def _overdue(self) -> dict[int, Expr]:
         """The sends that stop the clock if a member insists on them, and the conditions for that."""
+        overdue = {message.name: message.overdue for message in self.system.bounded} if self._ticks else {}
+        events = {step: self.system.steps[step].event for step in self.sends}
+        return {step: overdue[event] for step, event in events.items() if event in overdue}
 
     @cached_property
     def _stopping(self) -> dict[int, S]:

@@ -75,6 +75,15 @@ class _ConjunctsByShape:
         """Conjuncts that hold at every suffix of a path if they hold at the path."""
         return [*self.invariants, *self.persistence, *self.recurrence]
 
+    @property
+    def needs_tableau(self) -> bool:
+        """True if no fixpoint of this module decides the conjuncts together."""
+        if self.bounded_invariants or self.timed or self.tableau_only:
+            return True
+        is_alone = len(self.eventualities) + len(self.nexts) + len(self.taken) + len(self.not_taken) == 1
+        is_bounded = any(one.bound is not None for one in self.eventualities)
+        return len(self.eventualities) > _MAX_EVENTUALITIES or (is_bounded and not is_alone)
+
 
 class ExistsPath:
     """States from which some fair run satisfies a path formula, if these roles keep going."""
@@ -149,15 +158,7 @@ class ExistsPath:
             return self._of(*(part.operand for part in by_shape.bounded_invariants), *by_shape.lasting)
         if by_shape.timed and not by_shape.tableau_only and len(parts) - len(by_shape.lasting) == 1:
             return self._timed(by_shape.timed[0], by_shape)
-        if (
-            by_shape.bounded_invariants
-            or by_shape.timed
-            or by_shape.tableau_only
-            or len(by_shape.eventualities) > _MAX_EVENTUALITIES
-        ):
-            return self._by_tableau(parts)
-        bounded = [promise for promise in by_shape.eventualities if promise.bound is not None]
-        if bounded and len(parts) - len(by_shape.lasting) > 1:
+        if by_shape.needs_tableau:
             return self._by_tableau(parts)
         if by_shape.nexts or by_shape.taken or by_shape.not_taken:
             return self._one_step(by_shape)
@@ -341,9 +342,7 @@ def _by_shape(parts: Parts) -> _ConjunctsByShape:
         elif isinstance(part, f.Until) and f.is_state_formula(part.left):
             by_shape.eventualities.append(part)
         elif isinstance(part, f.Finally):
-            always = part.operand if part.bound is None and isinstance(part.operand, f.Globally) else None
-            lasts = always is not None and always.bound is None and f.is_state_formula(always.operand)
-            (by_shape.persistence if lasts else by_shape.eventualities).append(part)
+            (by_shape.persistence if _is_persistence(part) else by_shape.eventualities).append(part)
         elif isinstance(part, f.Globally) and f.is_state_formula(part.operand):
             (by_shape.invariants if part.bound is None else by_shape.bounded_invariants).append(part)
         elif isinstance(part, f.Globally) and _is_recurrence(part):
@@ -363,6 +362,14 @@ def _is_timed(part: f.Until | f.Finally | f.Globally | f.Release) -> bool:
     if isinstance(part, f.Release):
         return f.is_state_formula(part.left) and f.is_state_formula(part.right)
     return isinstance(part, f.Finally) or f.is_state_formula(part.operand)
+
+
+def _is_persistence(part: f.Finally) -> bool:
+    """Return whether the formula is ``F G`` of a state formula."""
+    always = part.operand
+    if part.bound is not None or not isinstance(always, f.Globally) or always.bound is not None:
+        return False
+    return f.is_state_formula(always.operand)
 
 
 def _is_recurrence(part: f.Globally) -> bool:

@@ -403,7 +403,7 @@ def _grouped(
 
     A restart joins the only group whose variables include those it writes, if there is exactly one.
     """
-    pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
+    pairs = {message.name: tuple(sorted(message.roles)) for message in encoding.system.messages}
     members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
     unpaired: list[int] = []
     for index, transition in enumerate(transitions):

@@ -35,6 +35,7 @@ from cplc.logic.expressions import And, Expr, negate, reads
 from cplc.records import dataclass
 from cplc.reductions.components import components
 from cplc.runtime.context import ResourceExhausted
+from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import Step, System
 
 Edge = tuple[int, ...]
@@ -136,13 +137,9 @@ def _views(system: System) -> Iterable[list[str]]:
 def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, dict[int, int]]:
     """Return a layout of all variables, and the part of each variable that is no hub."""
     block_of = {index: number for number, block in enumerate(blocks) for index in block}
-    between: Counter[Edge] = Counter()
-    for edge, weight in edges.items():
-        between[tuple(sorted({block_of[index] for index in edge}))] += weight
+    between = _mapped(edges, lambda edge: tuple(sorted({block_of[index] for index in edge})))
     hubs = _hubs((edge for edge in between if len(edge) > 1), len(blocks))
-    trimmed: Counter[Edge] = Counter()
-    for edge, weight in between.items():
-        trimmed[tuple(number for number in edge if number not in hubs)] += weight
+    trimmed = _mapped(between, lambda edge: tuple(number for number in edge if number not in hubs))
     order: list[int] = []
     part_of: dict[int, int] = {}
     layouts: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
@@ -158,23 +155,19 @@ def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, di
     return tuple(index for number in (*order, *sorted(hubs)) for index in blocks[number]), part_of
 
 
+def _mapped(edges: Counter[Edge], image: Callable[[Edge], Edge]) -> Counter[Edge]:
+    """Return the images of the edges; those with the same image add their weights."""
+    weights: Counter[Edge] = Counter()
+    for edge, weight in edges.items():
+        weights[image(edge)] += weight
+    return weights
+
+
 def _merged(size: int, groups: Iterable[Sequence[int]]) -> list[Block]:
-    """Return the classes of the finest partition that contains each group in one class (union-find)."""
-    leader = list(range(size))
-
-    def find(index: int) -> int:
-        while leader[index] != index:
-            leader[index] = leader[leader[index]]
-            index = leader[index]
-        return index
-
-    for group in groups:
-        for index in group[1:]:
-            one, other = find(group[0]), find(index)
-            leader[max(one, other)] = min(one, other)
+    """Return the classes of the finest partition that contains each group in one class."""
     classes: dict[int, list[int]] = {}
-    for index in range(size):
-        classes.setdefault(find(index), []).append(index)
+    for index, leader in merged_classes(dict(enumerate(range(size))), groups).items():
+        classes.setdefault(leader, []).append(index)
     return [tuple(members) for members in classes.values()]
 
 

@@ -14,6 +14,7 @@ from cplc.ispl.semantics.conditions import Conditions, Place, reads
 from cplc.ispl.semantics.declarations import Declarations, Declared, declarations
 from cplc.ispl.semantics.formulas import Formulas
 from cplc.ispl.syntax import ast
+from cplc.logic import kleene
 from cplc.records import dataclass
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
@@ -213,14 +214,11 @@ def _holds(condition: model.Condition, state: Mapping[model.Variable, model.Datu
             first, second = _evaluate(left, state), _evaluate(right, state)
             return None if first is None or second is None else _compares(op, first, second)
         case model.Not(operand):
-            inner = _holds(operand, state)
-            return None if inner is None else not inner
+            return kleene.negation(_holds(operand, state))
         case model.And(operands):
-            truths = [_holds(operand, state) for operand in operands]
-            return False if False in truths else (None if None in truths else True)
+            return kleene.conjunction(_holds(operand, state) for operand in operands)
         case model.Or(operands):
-            truths = [_holds(operand, state) for operand in operands]
-            return True if True in truths else (None if None in truths else False)
+            return kleene.disjunction(_holds(operand, state) for operand in operands)
         case model.Acts():
             return None
 

@@ -10,8 +10,8 @@ from cplc.diagnostics.core import Note, did_you_mean, suggestion
 from cplc.ispl.semantics import model
 from cplc.ispl.semantics.declarations import Declarations, Declared
 from cplc.ispl.syntax import ast
-from cplc.ispl.syntax.parser import children
 from cplc.semantics.diagnostic_sink import DiagnosticSink
+from cplc.syntax.tree import children
 
 _ACTIONS: Final = {
     "FuS": ("Fulfill", 0),

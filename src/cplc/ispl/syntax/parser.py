@@ -28,6 +28,7 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import MAX_DEPTH, unreadable
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.token_text import character, replacement
+from cplc.syntax.tree import depth_exceeds
 
 # --- Segmentation of an `.ispl` file into sections and statements by `end` and `;`, before parsing
 #
@@ -555,41 +556,8 @@ class _Parser:
             return None
         text = self.text[statement.start : statement.end]
         tree = read(kind, self.source, text, statement.start, statement.before, self.problems)
-        if tree is not None and len(text) > MAX_DEPTH and _depth_exceeds(tree, MAX_DEPTH):
+        if tree is not None and len(text) > MAX_DEPTH and depth_exceeds(tree, MAX_DEPTH):
             span = Span(self.source, statement.start + len(text) - len(text.lstrip()), statement.end)
             self.problems.append(TOO_DEEP.at(span, f"This is nested deeper than {MAX_DEPTH} levels"))
             return None
         return tree
-
-
-def children(node: object) -> tuple[object, ...]:
-    """Return the direct children of a node: conditions, values and formulas."""
-    match node:
-        case ast.Variable() | ast.Group() | ast.Number() | ast.Truth() | ast.Ref() | ast.Acts() | ast.Prop():
-            return ()
-        case ast.ProtocolLine(condition):
-            return (condition,)
-        case ast.EvolutionLine(assignments, condition):
-            return (*(one.value for one in assignments), condition)
-        case ast.Proposition(_, condition):
-            return (condition,)
-        case ast.Comparison(_, left, right) | ast.Operation(_, left, right) | ast.Binary(_, left, right):
-            return (left, right)
-        case ast.Not(operand) | ast.Complement(operand) | ast.Unary(_, operand) | ast.Knows(_, _, operand):
-            return (operand,)
-        case ast.Junction(_, operands) | ast.Commits(_, _, operands):
-            return tuple(operands)
-        case ast.Enforces(_, goal):
-            return (goal,)
-        case _:
-            return ()
-
-
-def _depth_exceeds(node: object, limit: int) -> bool:
-    """Tell whether the tree is deeper than the limit, iteratively."""
-    level = [node]
-    for _ in range(limit):
-        level = [child for parent in level for child in children(parent)]
-        if not level:
-            return False
-    return True

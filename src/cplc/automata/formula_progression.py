@@ -1,6 +1,7 @@
 """Formula progression (Bacchus and Kabanza 2000): the path formula that the rest of a path must satisfy after a run.
 
-A path formula holds on a path iff its progression through the first step holds on the path without its first state.
+A path formula holds on a path iff its progression through the first step holds on the path without its first state: of
+each disjunct of its expansion, the obligations for the next position remain where those for the present one are met.
 Past operators are evaluated where they occur, since the past is part of the run. A past operator that remains gets its
 value so far, since a path quantifier over the rest starts a new past.
 """
@@ -8,14 +9,12 @@ value so far, since a path quantifier over the rest starts a new past.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final, assert_never
 
+from cplc.automata.ltl_expansion import Disjunct, Expansion
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 
-VALID: Final = f.VALID
-UNSATISFIABLE: Final = f.UNSATISFIABLE
 MAX_PARTS: Final = 2_000
 """Maximum number of subformulas of a progression."""
 
@@ -34,7 +33,7 @@ def progression(formula: Formula, steps: Iterable[str | None], truth: StateTruth
     past = _Run(taken, truth)
     for at in range(len(taken)):
         formula = past.progressed(formula, at)
-        if formula in (VALID, UNSATISFIABLE):
+        if formula in (f.VALID, f.UNSATISFIABLE):
             return formula
         if sum(1 for _ in f.subformulas(formula)) > MAX_PARTS:
             raise NotProgressible(f"the formula has more than {MAX_PARTS:,} parts after {at + 1:,} steps")
@@ -46,47 +45,30 @@ class _Run:
         self._steps = steps
         self._truth = truth
         self._values: dict[Formula, list[bool]] = {}
+        self._expansion = Expansion(MAX_PARTS)
 
     def progressed(self, formula: Formula, at: int) -> Formula:
         """Return the formula at the next position that is equivalent to this formula here."""
+        return self._progressed(self._expansion.number(formula), at)
 
-        def after(operand: Formula) -> Formula:
-            return self.progressed(operand, at)
-
+    def _progressed(self, obligation: int, at: int) -> Formula:
+        formula, holds = self._expansion.formula(obligation)
         if f.is_state_formula(formula):
-            return _constant(self._truth(formula, at))
-        match formula:
-            case f.Taken() | f.Previous() | f.Since():
-                return _constant(self.value(formula, at))
-            case f.Not(operand):
-                return negation(after(operand))
-            case f.And(operands):
-                return conjunction(map(after, operands))
-            case f.Next(operand):
-                return operand
-            case f.Until(left, right, bound):
-                arrives = after(right) if bound is None or not bound.low else f.UNSATISFIABLE
-                rest = self._rest(formula, at)
-                return disjunction((arrives, f.UNSATISFIABLE if rest is None else conjunction((after(left), rest))))
-            case f.Release(left, right, bound):
-                lasts = after(right) if bound is None or not bound.low else f.VALID
-                rest = self._rest(formula, at)
-                return conjunction((lasts, f.VALID if rest is None else disjunction((after(left), rest))))
-            case f.Or(operands):
-                return disjunction(map(after, operands))
-            case f.Derived():
-                return after(formula.definition)
-            case f.Atom() | f.StateOperator():
-                raise AssertionError(f"{formula} is a state formula")
-            case _:
-                assert_never(formula)
+            return f.VALID if self._truth(formula, at) is holds else f.UNSATISFIABLE
+        if isinstance(formula, f.Taken | f.Previous | f.Since):
+            return f.VALID if self.value(formula, at) is holds else f.UNSATISFIABLE
+        disjuncts = self._expansion.disjuncts(obligation)
+        common = frozenset[int].intersection(*(frozenset(one.now) for one in disjuncts))
+        rest = disjunction(self._rest(one, common, at) for one in disjuncts)
+        return conjunction((*(self._progressed(one, at) for one in sorted(common)), rest))
 
-    def _rest(self, formula: f.Until | f.Release, at: int) -> f.Until | f.Release | None:
-        """Return the operator for the next position; None if its window closes with this step."""
-        bound = formula.bound
-        if bound is None or (bound.ticks is not None and self._steps[at] not in bound.ticks.steps):
-            return formula
-        return None if bound.next is None else replace(formula, bound=bound.next)
+    def _rest(self, disjunct: Disjunct, common: frozenset[int], at: int) -> Formula:
+        here = (self._progressed(one, at) for one in disjunct.now if one not in common)
+        return conjunction((*here, *map(self._formula, disjunct.after)))
+
+    def _formula(self, obligation: int) -> Formula:
+        formula, holds = self._expansion.formula(obligation)
+        return formula if holds else negation(formula)
 
     def value(self, formula: Formula, at: int) -> bool:
         """Return the value of a formula about the past, or about the step taken here."""
@@ -130,32 +112,28 @@ class _Run:
             return negation(self.with_past(formula.operand))
         same = f.with_children(formula, tuple(map(self.with_past, f.children(formula))))
         if isinstance(formula, f.Previous) and self.value(formula.operand, last):
-            return disjunction((same, f.Not(f.Previous(VALID))))
+            return disjunction((same, f.Not(f.Previous(f.VALID))))
         if isinstance(formula, f.Since) and self.value(formula, last):
             left = self.with_past(formula.left)
-            return VALID if left == VALID else disjunction((same, f.Historically(left)))
+            return f.VALID if left == f.VALID else disjunction((same, f.Historically(left)))
         return same
 
 
 # --- combinations, simplified
 
 
-def _constant(value: bool) -> Formula:
-    return VALID if value else UNSATISFIABLE
-
-
 def negation(formula: Formula) -> Formula:
-    if formula in (VALID, UNSATISFIABLE):
-        return UNSATISFIABLE if formula == VALID else VALID
-    return formula.operand if isinstance(formula, f.Not) else f.Not(formula)
+    if formula in (f.VALID, f.UNSATISFIABLE):
+        return f.UNSATISFIABLE if formula == f.VALID else f.VALID
+    return f.opposite(formula)
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
-    return _combined(f.And, formulas, neutral=VALID, deciding=UNSATISFIABLE)
+    return _combined(f.And, formulas, neutral=f.VALID, deciding=f.UNSATISFIABLE)
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
-    return _combined(f.Or, formulas, neutral=UNSATISFIABLE, deciding=VALID)
+    return _combined(f.Or, formulas, neutral=f.UNSATISFIABLE, deciding=f.VALID)
 
 
 def _combined(kind: type[f.And | f.Or], formulas: Iterable[Formula], neutral: f.Atom, deciding: f.Atom) -> Formula:
