@@ -96,6 +96,7 @@ playground: playground-build  ## serve the playground on this machine
 playground-test: $(VENV)/.installed-dev playground-build  ## use the playground in a headless Chromium
 	cd playground && npm run --silent types && npm test --silent
 	CPLC_PLAYGROUND=build/playground $(BIN)/python -m pytest -m playground tests/playground
+	CPLC_PLAYGROUND=build/playground $(BIN)/python -m pytest tests/pictures
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
 	$(BIN)/python -m build

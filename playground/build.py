@@ -6,7 +6,9 @@ The folder is there when it is complete: everything is made beside it first.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         made.mkdir()
         _pyodide(made / "pyodide")
         _python(work / "site", made / "python.zip")
+        _run("node", _HERE / "scripts" / "image.mjs", made / "pyodide", work / "site", made / "python.image")
         _page(work, made)
+        _service_worker(made)
         if folder.exists():
             folder.rename(work / "before")
         made.rename(folder)
@@ -76,7 +80,8 @@ def _python(site: Path, archive: Path) -> None:
     for path in [site / "bin", *sorted(site.rglob("__pycache__"))]:
         shutil.rmtree(path, ignore_errors=True)
     (site / "playground").mkdir()
-    shutil.copy(_HERE / "checker.py", site / "playground")
+    for name in ("checker.py", "explorer.py"):
+        shutil.copy(_HERE / name, site / "playground")
     _run("node", _HERE / "scripts" / "compile.mjs", site)
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
         for path in sorted(site.rglob("*")):
@@ -91,16 +96,35 @@ def _page(work: Path, made: Path) -> None:
         "out": str(made),
         "light": palette.light(),
         "dark": palette.dark(),
-        "report": template("style.css.j2").render(),
+        "report": template("style.css.j2").render() + template("participant.css.j2").render(),
         "tip": str(_module("verdict.html.j2").tip()),
         "script": _text("src/cplc/report/templates/script.js"),
         "ispl": json.loads(_text("vscode-extension/syntaxes/ispl.tmLanguage.json")),
         "rules": {path.stem: path.read_text(encoding="utf-8") for path in sorted((_ROOT / "docs/rules").glob("*.md"))},
         "examples": [_example(path) for path in sorted((_ROOT / "examples").glob("*.*pl"), key=lambda path: path.name)],
+        "start": {"tour": [_example(path) for path in sorted((_HERE / "tour").glob("*.cpl"))], "topics": topics()},
     }
     file = work / "given.json"
     file.write_text(json.dumps(given), encoding="utf-8")
     _run("node", _HERE / "scripts" / "bundle.mjs", file)
+
+
+def topics() -> list[dict[str, Any]]:
+    """Return the headings of the page on examples, each with the files of its table."""
+    parts = _text("docs/examples.md").split("\n## ")[1:]
+    listed = [(part.partition("\n")[0], re.findall(r"(?m)^\| `([^`]+)` \|", part)) for part in parts]
+    return [{"title": title, "names": names} for title, names in listed if names]
+
+
+def _service_worker(made: Path) -> None:
+    """Write the service worker, which names every file, and a version that is new if any file is."""
+    files = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
+    digest = hashlib.sha256()
+    for name in files:
+        digest.update(f"{name}\n".encode() + hashlib.sha256((made / name).read_bytes()).digest())
+    names = [name for name in ["", *files] if name != "index.html" and not name.endswith(".txt")]
+    given = {"out": str(made), "files": names, "version": digest.hexdigest()[:16]}
+    _run("node", _HERE / "scripts" / "service_worker.mjs", json.dumps(given))
 
 
 def _module(name: str) -> Any:

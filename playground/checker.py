@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,6 +97,30 @@ def verified(request: str) -> Iterator[str]:
         yield json.dumps({"end": None})
     except Exception as problem:
         yield json.dumps({"end": _why(problem)})
+
+
+def simulated(request: str) -> Iterator[str]:
+    """Yield a random run, and the reason of the end."""
+    return _explored(request, lambda explorer, reading, data: iter([explorer.simulated(reading, data)]))
+
+
+def drawn(request: str) -> Iterator[str]:
+    """Yield a drawing with the list of drawings, and the reason of the end."""
+    return _explored(request, lambda explorer, reading, data: iter([explorer.drawn(reading, data)]))
+
+
+def analyzed(request: str) -> Iterator[str]:
+    """Yield the names of the participants, what each can count on, and the reason of the end."""
+    return _explored(request, lambda explorer, reading, data: explorer.analyzed(reading, data))
+
+
+def _explored(request: str, answers: Callable[[Any, Reading, Said], Iterator[Said]]) -> Iterator[str]:
+    from playground import explorer
+
+    def reading() -> Reading:
+        return Wanted.of(request).reading
+
+    return explorer.encoded(reading, lambda one, data: answers(explorer, one, data), request, _why)
 
 
 def _why(problem: Exception) -> str:

@@ -97,7 +97,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "decision",
         "compilation",
     },
-    "mining": {"system", "decision", "logs", "report", "monitoring"},
+    "mining": {"logic", "system", "decision", "logs", "report", "monitoring"},
     "workers": {"runtime"},
     "project": {"source", "runtime", "diagnostics", "settings", "compilation"},
     "sweeps": {

@@ -50,5 +50,6 @@ const palette = `:root { color-scheme: light; ${given.light} }
 into('style.css', palette + fs.readFileSync(path.join(here, 'src', 'style.css'), 'utf8'));
 into('index.html', fs.readFileSync(path.join(here, 'src', 'index.html'), 'utf8'));
 into('examples.json', JSON.stringify(given.examples));
+into('start.json', JSON.stringify(given.start));
 const markdown = new MarkdownIt({ html: false });
 into('rules.json', JSON.stringify(Object.fromEntries(Object.entries(given.rules).map(([code, text]) => [code, markdown.render(text)]))));

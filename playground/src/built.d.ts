@@ -6,3 +6,8 @@ declare module 'built' {
   export const tip: string;
   export function enliven(root: ParentNode): void;
 }
+
+declare module 'listed' {
+  export const files: string[];
+  export const version: string;
+}

@@ -62,6 +62,18 @@ export interface Said {
   end?: string | null;
 }
 
+/** One thing that is said in a tab beside the verdicts; `end` is the last, null if all was said. */
+export interface Explored {
+  summary?: string;
+  text?: string;
+  svg?: string;
+  choices?: string[];
+  chosen?: string;
+  names?: string[];
+  shown?: string;
+  end?: string | null;
+}
+
 /** A text and how it is to be read, as `playground/checker.py` takes it. */
 export interface Request {
   name: string;
@@ -71,6 +83,11 @@ export interface Request {
   protocol: string;
   engine: string;
   formula?: string;
+  /** Of a simulated run. */
+  seed?: string;
+  steps?: string;
+  /** Title of the drawing. */
+  drawing?: string;
 }
 
 interface Heard {
@@ -125,6 +142,15 @@ export class Checker {
       let end: string | null = null;
       const listen = (said: Said) => (said.end === undefined ? hear(said) : (end = said.end));
       this.ask('verify', request, { hear: (said) => listen(said as Said), end: (problem) => resolve(problem ?? end) });
+    });
+  }
+
+  /** Simulate, draw or analyze; hear each answer as it comes. The promise is for why it ended, null if all was said. */
+  explore(what: string, request: Request, hear: (said: Explored) => void): Promise<string | null> {
+    return new Promise((resolve) => {
+      let end: string | null = null;
+      const listen = (said: Explored) => (said.end === undefined ? hear(said) : (end = said.end));
+      this.ask(what, request, { hear: (said) => listen(said as Explored), end: (problem) => resolve(problem ?? end) });
     });
   }
 

@@ -47,8 +47,10 @@ const LOOK = EditorView.theme({
 export class Editor {
   private view: EditorView;
   private language = new Compartment();
+  private isOpening = false;
 
-  constructor(parent: HTMLElement, changed: () => void, private explain: (code: string) => void) {
+  /** What changes is told, and whether somebody wrote it. */
+  constructor(parent: HTMLElement, changed: (isWritten: boolean) => void, private explain: (code: string) => void) {
     this.view = new EditorView({
       parent,
       state: EditorState.create({
@@ -68,7 +70,7 @@ export class Editor {
           // Tab leaves the editor, as it does any field: who has no mouse must be able to.
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': 'Protocol', spellcheck: 'false', autocapitalize: 'off' }),
-          EditorView.updateListener.of((update) => update.docChanged && changed()),
+          EditorView.updateListener.of((update) => update.docChanged && changed(!this.isOpening)),
         ],
       }),
     });
@@ -81,11 +83,13 @@ export class Editor {
   /** Show another text; what was there can be brought back. */
   show(name: string, text: string): void {
     const language = LANGUAGES[name.split('.').at(-1) ?? ''] ?? [];
+    this.isOpening = true;
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
       effects: [this.language.reconfigure(language), EditorView.scrollIntoView(0)],
     });
+    this.isOpening = false;
   }
 
   focus(): void {

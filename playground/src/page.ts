@@ -1,9 +1,10 @@
-// The page: an editor, two checkers, and what is known.
+// The page: an editor, a checker for each kind of work, and what is known.
 
 import { Checker, type Checked, type Problem, type Request } from './checker';
 import { code, Editor, said } from './editor';
 import { Results } from './results';
 import { fragmentOf, type Shared, sharedIn } from './share';
+import { Tabs } from './tabs';
 
 interface Example {
   name: string;
@@ -11,9 +12,18 @@ interface Example {
   text: string;
 }
 
+interface Start {
+  tour: Example[];
+  topics: { title: string; names: string[] }[];
+}
+
 const PAUSE = 250;
-const NEWEST = 'protocol.cpl';
+/** How long a verification may take that nobody asked for, in milliseconds. */
+const MOST = 20_000;
+const OWN = 'own';
 const STOPPED = 'it was stopped';
+const CHANGED = 'the text has changed';
+const TOO_LONG = 'stopped after 20 s; the button Verify has no limit';
 
 const $ = <E extends HTMLElement>(id: string) => document.getElementById(id) as E;
 const examples = $<HTMLSelectElement>('examples');
@@ -24,7 +34,13 @@ const protocol = $<HTMLSelectElement>('protocol');
 const engine = $<HTMLSelectElement>('engine');
 const formula = $<HTMLInputElement>('formula');
 
-let name = NEWEST;
+let name = `${OWN}.cpl`;
+/** The text as it was opened, if it is not the user's own. */
+let opened: string | null = null;
+let start: Start = { tour: [], topics: [] };
+/** The request that the verdicts answer. */
+let answered = '';
+let isAutomatic = false;
 let known: Example[] = [];
 let running = false;
 let checking = false;
@@ -32,6 +48,8 @@ let isStale = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 const editor = new Editor($('editor'), changed, explain);
+const tabs = new Tabs(request);
+const automatic = $<HTMLInputElement>('automatic');
 const results = new Results($('results'), (line, column) => editor.go(editor.place(line, column)));
 
 // One checks while somebody types; the other verifies, and is ended when it is to stop.
@@ -44,6 +62,7 @@ const typing = new Checker((state) => {
     document.documentElement.dataset.ready = state.ready;
     if (isLoading) status.textContent = `Ready: ${state.ready}`;
     verifying.start();
+    keepForNextVisit();
   }
 });
 const verifying = new Checker((state) => {
@@ -66,10 +85,27 @@ function request(): Request {
   };
 }
 
-function changed(): void {
-  if (results.age() && !running) status.textContent = 'These verdicts belong to an earlier version of the text.';
+function changed(isWritten = false): void {
+  if (isWritten && opened !== null) own();
+  if (isWritten) store('text', JSON.stringify({ name, text: editor.text }));
+  if (running && isAutomatic) verifying.stop(CHANGED);
+  if (!running) status.textContent = results.age() ? 'These verdicts belong to an earlier version of the text.' : '';
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE);
+}
+
+/** What is written belongs to the writer: it has the name of no example. */
+function own(): void {
+  opened = null;
+  rename(`${OWN}.${name.split('.').at(-1) ?? 'cpl'}`);
+  if (location.hash) history.replaceState(null, '', location.pathname);
+}
+
+function rename(to: string): void {
+  name = to;
+  examples.options[0]!.textContent = opened === null ? name : 'own text';
+  examples.value = opened !== null && known.some((one) => one.name === name) ? name : '';
+  document.title = `${name} · cplc playground`;
 }
 
 /** Check the text as it is; while one is checked, what is typed waits and is checked once. */
@@ -95,6 +131,16 @@ async function check(): Promise<void> {
   show(checked.diagnostics);
   offer(checked);
   if (checked.end) status.textContent = checked.end;
+  else if (!checked.ok) refuse(checked.diagnostics);
+  else if (automatic.checked) void verify(true);
+  if (checked.ok) tabs.refresh();
+}
+
+/** A text with errors has no verdicts: those that are shown are older. */
+function refuse(problems: Problem[]): void {
+  const count = problems.filter((problem) => problem.severity === 'error').length;
+  results.age();
+  if (!running) status.textContent = `${count} error${count === 1 ? '' : 's'}: nothing is verified.`;
 }
 
 function show(problems: Problem[]): void {
@@ -145,7 +191,7 @@ function ask(parameters: [name: string, standard: string, value: string][]): voi
       const label = document.createElement('label');
       const input = document.createElement('input');
       Object.assign(input, { name, value, placeholder: standard, autocomplete: 'off' });
-      input.addEventListener('input', changed);
+      input.addEventListener('input', () => changed());
       label.append(name, input);
       return label;
     }),
@@ -162,8 +208,19 @@ function choose(protocols: string[], chosen: string): void {
 
 // --- verdicts
 
-async function verify(): Promise<void> {
+async function verify(isUnasked = false): Promise<void> {
   const asked: Request = { ...request(), formula: formula.value.trim() };
+  const key = JSON.stringify(asked);
+  if (isUnasked && running) return;
+  if (isUnasked && key === answered) {
+    results.renew();
+    status.textContent = results.counts;
+    return;
+  }
+  if (!isUnasked) tabs.show('verdicts');
+  answered = key;
+  isAutomatic = isUnasked;
+  const limit = isUnasked ? setTimeout(() => verifying.stop(TOO_LONG), MOST) : undefined;
   running = true;
   verifyButton.textContent = 'Stop';
   verifyButton.classList.add('stop');
@@ -181,12 +238,20 @@ async function verify(): Promise<void> {
     status.textContent = `Verifying: ${results.progress} known`;
   });
   running = false;
+  clearTimeout(limit);
   verifyButton.textContent = 'Verify';
   verifyButton.classList.remove('stop');
   if (end !== null) results.end(end);
-  status.textContent = wrong || (end === null ? results.counts : `${end === STOPPED ? 'Stopped' : end}: ${results.progress} known`);
-  if (asked.text !== editor.text) results.age();
   verifying.start();
+  if (end === CHANGED) {
+    answered = '';
+    status.textContent = '';
+    results.age();
+    void check();
+    return;
+  }
+  status.textContent = wrong || (end === null ? results.counts : `${end === STOPPED ? 'Stopped' : end}: ${results.progress} known`);
+  if (asked.text !== editor.text) changed();
 }
 
 $('options').addEventListener('submit', (event) => {
@@ -198,16 +263,20 @@ $('options').addEventListener('submit', (event) => {
 // --- texts
 
 function open(shared: Shared): void {
-  name = shared.name;
+  opened = shared.text;
   if (running) verifying.stop(STOPPED);
   ask(Object.entries(shared.parameters).map(([name, value]) => [name, '', value]));
   channels.value = shared.channels;
   choose(shared.protocol ? [shared.protocol] : [], shared.protocol);
   formula.value = '';
   results.clear();
-  examples.value = known.some((one) => one.name === name) ? name : '';
+  answered = '';
+  name = shared.name;
   editor.show(name, shared.text);
-  document.title = `${name} · cplc playground`;
+  // A text that is no example, though it has the name of one, is somebody's own.
+  if (![...known, ...start.tour].some((one) => one.name === name && one.text === shared.text)) opened = null;
+  rename(opened === null && known.some((one) => one.name === name) ? `${OWN}.${name.split('.').at(-1)}` : name);
+  status.textContent = '';
   show([]);
   clearTimeout(timer);
   void check();
@@ -215,24 +284,50 @@ function open(shared: Shared): void {
 
 const plain = (example: Example): Shared => ({ ...example, parameters: {}, channels: '', protocol: '' });
 
-examples.addEventListener('change', () => {
-  const example = known.find((one) => one.name === examples.value);
+function chooseExample(wanted: string): void {
+  const example = [...known, ...start.tour].find((one) => one.name === wanted);
   if (!example) return;
   history.replaceState(null, '', `#example=${example.name}`);
+  if (tabs.shown === 'start') tabs.show('verdicts');
+  notice('');
   open(plain(example));
+}
+
+examples.addEventListener('change', () => {
+  if (examples.value) return chooseExample(examples.value);
+  history.replaceState(null, '', location.pathname);
+  open(plain(stored()));
 });
+
+/** Return what was written last, or the beginning of a text. */
+function stored(): Example {
+  try {
+    const { name, text } = JSON.parse(remembered('text') ?? '') as Example;
+    if (typeof name === 'string' && typeof text === 'string') return { name, text, title: '' };
+  } catch {
+    // Nothing was written yet, or the storage is switched off.
+  }
+  return { name: `${OWN}.cpl`, text: 'protocol Mine {\n  role A\n  role B\n  A -> B : hello\n}\n', title: '' };
+}
+
+/** Say what is wrong with a link: it stays, whatever becomes of the text that is shown instead. */
+function notice(text: string): void {
+  $('notice').textContent = text;
+}
 
 /** Show what the address asks for; false if it asks for nothing. */
 async function follow(): Promise<boolean> {
+  notice('');
   const fragment = location.hash.slice(1);
-  const example = known.find((one) => fragment === `example=${one.name}`);
+  const example = [...known, ...start.tour].find((one) => fragment === `example=${one.name}`);
   if (example) open(plain(example));
+  if (example || fragment.startsWith('p=')) tabs.show('verdicts');
   if (!fragment.startsWith('p=')) return example !== undefined;
   try {
     open(await sharedIn(fragment));
     return true;
   } catch (problem) {
-    status.textContent = (problem as Error).message;
+    notice((problem as Error).message);
     return false;
   }
 }
@@ -275,21 +370,28 @@ function paint(theme: string): void {
 }
 
 /** Storage may be switched off. */
-function remembered(theme?: string): string {
+function store(key: string, value: string): void {
   try {
-    if (theme !== undefined) localStorage.setItem('theme', theme);
-    return localStorage.getItem('theme') ?? 'auto';
+    localStorage.setItem(key, value);
   } catch {
-    return theme ?? 'auto';
+    // Then it is not remembered.
   }
 }
 
-let theme = remembered();
+function remembered(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+let theme = remembered('theme') ?? 'auto';
 paint(theme);
 $('theme').addEventListener('click', () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';
   paint(theme);
-  remembered(theme);
+  store('theme', theme);
 });
 
 document.addEventListener(
@@ -302,15 +404,93 @@ document.addEventListener(
   },
   { capture: true },
 );
-for (const select of [channels, protocol]) select.addEventListener('change', changed);
+for (const select of [channels, protocol, engine]) select.addEventListener('change', () => changed());
+formula.addEventListener('input', () => changed());
+automatic.addEventListener('change', () => automatic.checked && void check());
+
+// --- the beginning
+
+function welcome(): void {
+  $('tour').replaceChildren(
+    ...start.tour.map((one) => {
+      const row = document.createElement('li');
+      row.append(link(one), withCode(toldIn(one.text)));
+      return row;
+    }),
+  );
+  $('topics').replaceChildren(
+    ...start.topics.flatMap(({ title, names }) => {
+      const term = document.createElement('dt');
+      term.textContent = title;
+      const texts = names.flatMap((name) => known.filter((one) => one.name === name));
+      return [
+        term,
+        ...texts.map((one) => {
+          const row = document.createElement('dd');
+          row.append(link({ ...one, title: one.name }), ` ${one.title}`);
+          return row;
+        }),
+      ];
+    }),
+  );
+}
+
+/** Return the comment at the beginning of a text, without its first line, which is the title. */
+function toldIn(text: string): string {
+  const lines = text.split('\n').slice(1);
+  const end = lines.findIndex((line) => !line.startsWith('// '));
+  return lines.slice(0, end).map((line) => line.slice(3)).join(' ');
+}
+
+/** What stands in backquotes is code. */
+function withCode(text: string): HTMLElement {
+  const shown = said('', 'faint');
+  for (const [index, part] of text.split('`').entries()) {
+    if (index % 2) shown.append(Object.assign(document.createElement('code'), { textContent: part }));
+    else shown.append(part);
+  }
+  return shown;
+}
+
+function link(example: Example): HTMLElement {
+  const anchor = document.createElement('a');
+  anchor.href = `#example=${example.name}`;
+  anchor.textContent = example.title;
+  return anchor;
+}
+
+/** List the texts by topic; a text of no topic is an own one. */
+function list(): void {
+  examples.replaceChildren(
+    new Option('own text', ''),
+    ...[{ title: 'First steps', names: start.tour.map((one) => one.name) }, ...start.topics].map(({ title, names }) => {
+      const group = document.createElement('optgroup');
+      group.label = title;
+      for (const name of names) {
+        const example = [...start.tour, ...known].find((one) => one.name === name);
+        if (example) group.append(Object.assign(new Option(name, name), { title: example.title }));
+      }
+      return group;
+    }),
+  );
+}
+
+async function fetched<T>(name: string): Promise<T> {
+  return (await (await fetch(name)).json()) as T;
+}
 
 async function begin(): Promise<void> {
   typing.start();
-  known = (await (await fetch('examples.json')).json()) as Example[];
-  examples.replaceChildren(new Option('—', ''), ...known.map((one) => new Option(one.name, one.name)));
-  for (const [index, one] of known.entries()) examples.options[index + 1]!.title = one.title;
+  [known, start] = await Promise.all([fetched<Example[]>('examples.json'), fetched<Start>('start.json')]);
+  list();
+  welcome();
   const first = known.find((one) => one.name === 'netbill.cpl') ?? known[0];
   if (!(await follow()) && first) open(plain(first));
+}
+
+/** On the next visit everything comes from this machine. */
+function keepForNextVisit(): void {
+  if ('serviceWorker' in navigator) void navigator.serviceWorker.register('sw.js').catch(() => undefined);
 }
 
 void begin();

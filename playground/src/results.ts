@@ -44,18 +44,24 @@ export class Results {
     return this.rows.length > 0;
   }
 
+  /** Say that what is shown belongs to the text as it is. */
+  renew(): void {
+    this.list.classList.remove('old');
+  }
+
   take(result: Row, shown: string): void {
     const row = this.rows[this.known.length];
     if (!row) return;
     this.known.push(result);
-    const sign = `${SIGNS[result.standing]} ${result.verdict}`;
+    const fails = result.verdict === 'fails' && result.standing === 'as expected';
+    const sign = fails ? 'fails' : `${SIGNS[result.standing]} ${result.verdict}`;
     const beside = [
-      result.expected === 'fails' ? 'expected to fail' : '',
+      result.expected === 'fails' ? (fails ? 'as expected' : 'expected to fail') : '',
       result.assuming.length ? `assuming ${result.assuming.join(', ')}` : '',
       result.title,
       result.verdict === 'unknown' ? result.reason : '',
     ];
-    row.replaceChildren(summary(result.name, sign, STYLES[result.standing], beside.filter(Boolean).join(' · ')));
+    row.replaceChildren(summary(result.name, sign, fails ? 'expected' : STYLES[result.standing], beside.filter(Boolean).join(' · ')));
     row.dataset.verdict = result.verdict;
     row.dataset.standing = result.standing;
     if (shown) row.append(this.report(shown));
@@ -80,15 +86,15 @@ export class Results {
     const kinds = Object.keys(STYLES) as Row['standing'][];
     const count = (kind: Row['standing']) =>
       this.known.filter((row) => row.standing === kind).length + (kind === 'unknown' ? missing : 0);
-    const said = kinds.flatMap((kind) => (count(kind) ? [`${count(kind)} ${kind}`] : []));
+    const failing = this.known.filter((row) => row.verdict === 'fails' && row.standing === 'as expected').length;
+    const note = (kind: Row['standing']) => (kind === 'as expected' && failing ? ` (${failing} fail${failing > 1 ? '' : 's'})` : '');
+    const said = kinds.flatMap((kind) => (count(kind) ? [`${count(kind)} ${kind}${note(kind)}`] : []));
     return said.join(', ') || 'Nothing was asked';
   }
 
   private report(shown: string): HTMLElement {
     const host = document.createElement('div');
-    const root = host.attachShadow({ mode: 'open' });
-    root.innerHTML = `<style>${reportStyle}${HERE}</style>${tip}${shown}`;
-    enliven(root);
+    const root = reportIn(host, shown);
     for (const place of root.querySelectorAll<HTMLElement>('[data-line]')) {
       const name = place.textContent ?? '';
       if (name.startsWith('/')) {
@@ -104,6 +110,14 @@ export class Results {
     }
     return host;
   }
+}
+
+/** Show a part of the HTML report with its own style and script. */
+export function reportIn(host: HTMLElement, shown: string, style = HERE): ShadowRoot {
+  const root = host.attachShadow({ mode: 'open' });
+  root.innerHTML = `<style>${reportStyle}${style}</style>${tip}${shown}`;
+  enliven(root);
+  return root;
 }
 
 function summary(name: string, verdict: string, style: string, beside: string): HTMLElement {

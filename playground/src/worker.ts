@@ -4,7 +4,7 @@ import type { PyodideAPI } from 'pyodide';
 
 interface Asked {
   id: number;
-  what: 'check' | 'verify';
+  what: 'check' | 'verify' | 'simulate' | 'draw' | 'analyze';
   request: string;
 }
 
@@ -12,6 +12,9 @@ interface Checker {
   prepare(): string;
   checked(request: string): string;
   verified(request: string): Iterable<string>;
+  simulated(request: string): Iterable<string>;
+  drawn(request: string): Iterable<string>;
+  analyzed(request: string): Iterable<string>;
 }
 
 const at = (name: string) => new URL(name, location.href).href;
@@ -23,14 +26,20 @@ async function fetched(name: string): Promise<Response> {
   return reply;
 }
 
+/** Return the memory of a Python that has started the checker already: neither is done again in each browser. */
+async function image(): Promise<Uint8Array> {
+  const packed = (await fetched('python.image')).body!;
+  return new Uint8Array(await new Response(packed.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer());
+}
+
 async function load(): Promise<Checker> {
   const archive = fetched('python.zip').then((reply) => reply.arrayBuffer());
+  const memory = image();
   const { loadPyodide } = (await import(at('pyodide/pyodide.mjs'))) as typeof import('pyodide');
-  const python: PyodideAPI = await loadPyodide({ indexURL: at('pyodide/') });
+  const python: PyodideAPI = await loadPyodide({ indexURL: at('pyodide/'), _loadSnapshot: await memory });
   say({ loading: 'unpacking the checker' });
   const folder = python.runPython('import site; site.getsitepackages()[0]') as string;
   python.unpackArchive(await archive, 'zip', { extractDir: folder });
-  say({ loading: 'starting the checker' });
   return python.pyimport('playground.checker') as Checker;
 }
 
@@ -40,12 +49,25 @@ checker.then(
   (problem: unknown) => say({ failed: String(problem) }),
 );
 
+function answers(loaded: Checker, what: Asked['what'], request: string): Iterable<string> {
+  switch (what) {
+    case 'check':
+      return [loaded.checked(request)];
+    case 'simulate':
+      return loaded.simulated(request);
+    case 'draw':
+      return loaded.drawn(request);
+    case 'analyze':
+      return loaded.analyzed(request);
+    case 'verify':
+      return loaded.verified(request);
+  }
+}
+
 onmessage = async (event: MessageEvent<Asked>) => {
   const { id, what, request } = event.data;
   try {
-    const loaded = await checker;
-    if (what === 'check') say({ id, said: JSON.parse(loaded.checked(request)) });
-    else for (const line of loaded.verified(request)) say({ id, said: JSON.parse(line) });
+    for (const line of answers(await checker, what, request)) say({ id, said: JSON.parse(line) });
     say({ id, done: true });
   } catch (problem) {
     // Python has caught what is its own: this is the end of the stack or of the memory of the browser.

@@ -10,9 +10,22 @@ const LOADING = 90_000;
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const TYPES = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm' };
 
-function serve(folder) {
+/** Python alone, as its makers start it. */
+const BARE = `<!doctype html><link rel="icon" href="data:,"><script type="module">
+import { loadPyodide } from './pyodide/pyodide.mjs';
+await loadPyodide({ indexURL: new URL('pyodide/', location.href).href });
+document.documentElement.dataset.ready = 'yes';
+</script>`;
+
+function serve(folder, count) {
   const server = http.createServer((request, reply) => {
+    count();
     const name = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).replace(/^\/try\//, '') || 'index.html';
+    if (name === 'bare.html') {
+      reply.writeHead(200, { 'content-type': 'text/html' });
+      reply.end(BARE);
+      return;
+    }
     fs.readFile(path.join(folder, name), (error, data) => {
       reply.writeHead(error ? 404 : 200, { 'content-type': TYPES[path.extname(name)] ?? 'application/octet-stream' });
       reply.end(data);
@@ -29,16 +42,17 @@ export class Playground {
     it.asked = [];
     it.wrong = [];
     fs.mkdirSync(pictures, { recursive: true });
-    it.server = await serve(folder);
+    it.served = 0;
+    it.server = await serve(folder, () => (it.served += 1));
     it.address = `http://127.0.0.1:${it.server.address().port}/try/`;
     it.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: [...FLAGS, ...flags] });
     it.page = await it.open();
     return it;
   }
 
-  /** Open the page as somebody does who was never there. */
-  async open(fragment = '', options = {}) {
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  /** Open the page as somebody does who was never there; what is not asked for is then not verified. */
+  async open(fragment = '', { automatic = false, ...options } = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, serviceWorkers: 'block', ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(SLOW);
     await context.route('**/*', (route) => {
@@ -50,6 +64,11 @@ export class Playground {
     page.on('pageerror', (error) => this.wrong.push(String(error)));
     await page.goto(this.address + fragment);
     await page.waitForSelector('html[data-ready]', { timeout: LOADING });
+    if (!automatic) {
+      await page.evaluate(() => document.querySelector('#automatic').click());
+      await page.evaluate(() => document.querySelector('#verify.stop')?.click());
+      await this.over(page);
+    }
     return page;
   }
 
@@ -66,6 +85,10 @@ export class Playground {
   /** Take a picture of what is seen. */
   picture(name, page = this.page) {
     return page.screenshot({ path: path.join(this.pictures, `playground-${name}.png`) });
+  }
+
+  tab(name, page = this.page) {
+    return page.click(`#tab-${name}`);
   }
 
   async example(name, page = this.page) {
@@ -88,7 +111,7 @@ export class Playground {
   }
 
   over(page = this.page) {
-    return page.waitForFunction(() => document.querySelector('#verify').textContent === 'Verify');
+    return page.waitForFunction(() => document.querySelector('#verify').textContent === 'Verify', null, { timeout: LOADING });
   }
 
   verdicts(page = this.page) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from tests.support.command_line_verdicts import ROOT, verdicts
 
 if not (ROOT / "playground" / "checker.py").is_file():
     pytest.skip("the playground is not part of this copy", allow_module_level=True)
+
+from playground.build import topics
 
 from playground import checker
 
@@ -111,6 +115,65 @@ def test_exception_ends_answers_with_reason(monkeypatch: pytest.MonkeyPatch, err
     assert _verified(_SHOP) == [{"end": why}]
 
 
+def _explored(answers: Callable[[str], Iterator[str]], text: str, **chosen: object) -> list[Any]:
+    return [json.loads(record) for record in answers(_asked(text, **chosen))]
+
+
+def test_a_run_is_simulated_by_its_seed() -> None:
+    run, end = _explored(checker.simulated, _SHOP, seed="7", steps="1")
+    assert run["summary"] == "Seed 7: 1 step; the number of steps is reached."
+    assert "Buyer -> Seller : order" in run["text"]
+    assert "random run 7" in run["svg"]
+    assert end == {"end": None}
+    assert _explored(checker.simulated, _SHOP, seed="7", steps="1")[0] == run
+
+
+def test_drawings_are_listed_and_each_is_drawn() -> None:
+    text = _SHOP.replace("  Buyer ->", "  commitment c = C(Seller, Buyer, order, ship)\n  Buyer ->", 1)
+    drawing, end = _explored(checker.drawn, text)
+    assert drawing["chosen"] == "Messages in order"
+    assert end == {"end": None}
+    assert drawing["choices"][2:] == ["Who owes whom", "Role Buyer", "Role Seller", "Commitment c", "All states"]
+    for title in drawing["choices"]:
+        (one, _) = _explored(checker.drawn, text, drawing=title)
+        assert one["chosen"] == title
+        assert one["svg"].startswith("<svg")
+    assert _explored(checker.drawn, _SHOP, drawing="Commitment c")[0]["chosen"] == "Messages in order"
+
+
+def test_participants_are_analyzed_in_turn() -> None:
+    text = (ROOT / "examples" / "ecommerce.cpl").read_text(encoding="utf-8")
+    names, *shown, end = _explored(checker.analyzed, text)
+    assert len(shown) == len(names["names"]) > 0
+    for name, one in zip(names["names"], shown, strict=True):
+        assert f"<h2>{name}" in one["shown"]
+    assert end == {"end": None}
+    assert _explored(checker.analyzed, _SHOP) == [{"names": []}, {"end": None}]
+
+
+@pytest.mark.parametrize("answers", [checker.simulated, checker.drawn, checker.analyzed])
+def test_a_text_with_errors_is_not_explored(answers: Callable[[str], Iterator[str]]) -> None:
+    assert _explored(answers, "protocol {") == [{"end": "The text has errors."}]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "playground" / "tour").glob("*.cpl")), ids=lambda path: path.name)
+def test_tour_says_what_is_verified(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    records = _verified(text)
+    results = [one["result"] for one in records if "result" in one]
+    assert {one["standing"] for one in results} == {"as expected"}
+    comment = " ".join(line for line in text.splitlines() if line.startswith("//"))
+    failing = [one["name"] for one in results if one["verdict"] == "fails"]
+    assert bool(failing) == ("fails" in comment or "refutes" in comment or "breaks" in comment)
+    assert all(f"`{name}`" in comment for name in failing)
+    assert _checked(text)["diagnostics"] == []
+
+
+def test_each_example_has_a_topic() -> None:
+    named = [name for topic in topics() for name in topic["names"]]
+    assert sorted(named) == sorted(path.name for path in (ROOT / "examples").glob("*.*pl"))
+
+
 @pytest.mark.parametrize("example", ["netbill.cpl", "ecommerce.cpl", "marketplace.cpl"])
 def test_nothing_is_imported_that_a_browser_lacks(example: str) -> None:
     """In a Python that cannot import any of it, a file is checked and verified all the same."""
@@ -120,9 +183,13 @@ for name in {_LACKING!r}:
     sys.modules[name] = None
 sys.path.insert(0, {str(ROOT)!r})
 from playground import checker
+from playground.build import topics
 checker.prepare()
-for line in checker.verified(sys.stdin.read()):
+request = sys.stdin.read()
+for line in checker.verified(request):
     print(line)
+for answers in (checker.simulated, checker.drawn, checker.analyzed):
+    assert json.loads(list(answers(request))[-1]) == {{"end": None}}
 """
     text = (ROOT / "examples" / example).read_text(encoding="utf-8")
     done = subprocess.run(

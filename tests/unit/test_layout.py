@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from cplc.checking.results import Result
 from cplc.cli import output
+from cplc.cli.main import run
 from cplc.compilation import CplCompilation
-from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, formula_lines, list_lines, wrapped
+from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, fitted, formula_lines, list_lines, reflowed, wrapped
 from cplc.report.text import result_text
+from cplc.runtime.file_access import shipped
 from cplc.source import Source, Span
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
@@ -88,3 +91,54 @@ def test_width_is_that_of_the_terminal_within_limits(monkeypatch: pytest.MonkeyP
     for columns, width in (("20", MIN_WIDTH), ("100", 100), ("500", MAX_WIDTH)):
         monkeypatch.setenv("COLUMNS", columns)
         assert output.layout_for("never").width == width
+
+
+def test_fitted_lines_break_at_blanks_and_keep_short_formulas() -> None:
+    text = (
+        "  `Cus[1] -> Mer : pay[1]` cannot happen then in the old one; what could: `Mer -> Cus[1] : offer[1](2)`\n"
+        "short\n"
+    )
+    for width in (40, 60, 80, 200):
+        shown = fitted(text, width)
+        assert shown.split() == text.split()
+        assert all(len(line) <= width for line in shown.splitlines())
+        assert "`Mer -> Cus[1] : offer[1](2)`" in shown
+        assert shown.endswith("\nshort\n")
+    assert fitted(text, 200) == text
+    assert (
+        fitted("goods  35  kept 3 (50 %), broken 1\n", 20)
+        == "goods  35  kept 3\n           (50 %),\n           broken 1\n"
+    )
+    assert fitted("a" * 90 + " b\n", 60) == "a" * 90 + "\n    b\n"
+
+
+def test_colours_do_not_count_as_columns() -> None:
+    text = "\x1b[1mword\x1b[0m " * 12 + "\n"
+    visible = re.compile("\x1b\\[[0-9;]*m")
+    shown = fitted(text, 60, lambda part: len(visible.sub("", part)))
+    assert [len(visible.sub("", line).rstrip()) for line in shown.splitlines()] == [59]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_reflowed_page_has_the_same_words_and_code(width: int) -> None:
+    for path in [*shipped("rules").glob("*.md"), *shipped("checks").glob("*.md")]:
+        page = path.read_text(encoding="utf-8")
+        shown = reflowed(page, width)
+        assert shown.split() == page.split(), path
+        code = re.compile("^```.*?^```", re.MULTILINE | re.DOTALL)
+        assert code.findall(shown) == code.findall(page)
+        for line in code.sub("", shown).splitlines():
+            assert len(line) <= width or line.startswith(("#", "|", "    ")) or "`" in line or " " not in line, line
+
+
+def test_explain_reflows_a_page_for_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    run(["explain", "no_dangling"])
+    page = capsys.readouterr().out
+    monkeypatch.setattr("cplc.cli.output.is_terminal", lambda err=False: True)
+    run(["explain", "no_dangling"])
+    shown = capsys.readouterr().out
+    assert page == (shipped("checks") / "no_dangling.md").read_text(encoding="utf-8").rstrip("\n") + "\n"
+    assert shown == reflowed(page, 60) != page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -11,11 +11,10 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import compile_protocol
-from cplc.cli.log_replay import Observed, log_options, mapping_of, observed_data, replay_logs, report_skipped
+from cplc.cli.log_replay import Observed, log_options, mine, observed_data, report_skipped
 from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
-from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.diagnostics.core import did_you_mean
 from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
@@ -74,38 +73,15 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
-    observed: Observed | None = None
-    estimates: BeliefEstimates | None = None
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | BeliefEstimates]:
+    def estimator(compilation: CplCompilation) -> Callable[[Observed], BeliefEstimates]:
         from cplc.mining.observed_choices import estimate_beliefs
 
-        compilation, diagnostics = compile_protocol(file, options)
-        yield diagnostics
-        if compilation is None:
-            return
         roles = _observed_roles(compilation, agent)
-        meant, problems = mapping_of(mapping, compilation)
-        yield problems
-        if problems:
-            return
-        for now in replay_logs(compilation, logs, log_form, meant, tick):
-            yield now
-        yield now.diagnostics
-        yield estimate_beliefs(now.choices, roles, confidence)
-
-    def take(event: Observed | BeliefEstimates) -> None:
-        nonlocal observed, estimates
-        if isinstance(event, Observed):
-            observed = event
-        else:
-            estimates = event
-
-    def doing() -> str:
-        return f"event {observed.events if observed else 0:,}"
+        return lambda observed: estimate_beliefs(observed.choices, roles, confidence)
 
     run = CommandRun(form, colour, limits)
-    run.consume(work(), doing, take)
+    observed, estimates = mine(run, file, options, logs, log_form, mapping, tick, estimator)
     if form == "json":
         _write_document(run, file, agent, confidence, observed, estimates)
     elif estimates is not None and observed is not None:

@@ -110,7 +110,7 @@ def command(
     from cplc.report.compatibility import comparison_concise, comparison_data, comparison_text
 
     if form == "text" and comparison is not None:
-        output.write(comparison_text(comparison, _named(old), _named(new), both=both, style=run.style))
+        output.write_fitted(comparison_text(comparison, _named(old), _named(new), both=both, style=run.style))
     elif form == "concise" and comparison is not None:
         output.write(comparison_concise(comparison, _named(old), _named(new), both=both))
     if form == "json":

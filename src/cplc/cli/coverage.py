@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,8 +11,8 @@ from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import compile_file, compile_protocol, select_by_name
-from cplc.cli.log_replay import Observed, log_options, mapping_of, observed_data, replay_logs, report_skipped
+from cplc.cli.load import compile_file, select_by_name
+from cplc.cli.log_replay import Observed, log_options, mine, observed_data, report_skipped
 from cplc.cli.many_files import for_each_file, many_files_options
 from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options
 from cplc.cli.output import Colour, Format
@@ -21,7 +21,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data
 
 if TYPE_CHECKING:
-    from cplc.compilation import EngineName
+    from cplc.compilation import CplCompilation, EngineName
     from cplc.logs.events import Format as LogFormat
     from cplc.mining.observed_choices import LogCoverage
     from cplc.mutation.coverage import Outcome
@@ -106,7 +106,10 @@ def command(
     def take(outcome: Outcome) -> None:
         outcomes.append(outcome)
         if (show_all or outcome.verdict != "noticed") and form != "json":
-            output.write(outcome_text(outcome, run.style) if form == "text" else outcome_concise(outcome))
+            if form == "text":
+                output.write_fitted(outcome_text(outcome, run.style))
+            else:
+                output.write(outcome_concise(outcome))
 
     run.consume(work(), lambda: f"verifying mutant {len(outcomes) + 1}", take)
     unknown = run.interrupted is not None or any(outcome.verdict == "unknown" for outcome in outcomes)
@@ -126,7 +129,7 @@ def command(
             }
         )
     elif form == "text" and code != Exit.WRONG:
-        output.write(f"{printable(file)}: {summary(outcomes)}")
+        output.write_fitted(f"{printable(file)}: {summary(outcomes)}")
     run.write_interruption()
     return code
 
@@ -144,33 +147,12 @@ def log_coverage_of(
     """Report which parts of the protocol the logs cover."""
     from cplc.mining.mining_report import coverage_data, coverage_text
 
-    observed: Observed | None = None
-    coverage: LogCoverage | None = None
-
-    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
+    def coverage_of(_: CplCompilation) -> Callable[[Observed], LogCoverage]:
         from cplc.mining.observed_choices import log_coverage
 
-        compilation, problems = compile_protocol(file, options)
-        yield problems
-        if compilation is None:
-            return
-        meant, problems = mapping_of(mapping, compilation)
-        yield problems
-        if problems:
-            return
-        for now in replay_logs(compilation, logs, log_form, meant, tick):
-            yield now
-        yield now.diagnostics
-        yield log_coverage(now.choices, now.states)
+        return lambda observed: log_coverage(observed.choices, observed.states)
 
-    def take(event: Observed | LogCoverage) -> None:
-        nonlocal observed, coverage
-        if isinstance(event, Observed):
-            observed = event
-        else:
-            coverage = event
-
-    run.consume(work(), lambda: f"event {observed.events if observed else 0:,}", take)
+    observed, coverage = mine(run, file, options, logs, log_form, mapping, tick, coverage_of)
     is_low = at_least is not None and coverage is not None and coverage.percent < at_least
     code = run.exit_code(unexpected=is_low and not run.interrupted)
     if run.form == "json":
@@ -192,6 +174,6 @@ def log_coverage_of(
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
         output.write(f"{printable(file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
-        output.write("".join(f"{line}\n" for line in coverage_text(coverage, run.style)))
+        output.write_fitted("".join(f"{line}\n" for line in coverage_text(coverage, run.style)))
     run.write_interruption()
     return code

@@ -31,13 +31,18 @@ def command(code: str | None) -> Exit:
     if code is None:
         width = max(map(len, (*rules, *EVERY_CHECK)))
         for rule in sorted(DOCUMENTED, key=lambda rule: rule.code):
-            output.write(f"{rule.code:{width}}  {rule.severity:7}  {rule.summary}\n")
+            output.write_fitted(f"{rule.code:{width}}  {rule.severity:7}  {rule.summary}\n")
         for name in CHECKS:
-            output.write(f"{name:{width}}  check    {WORD[name].meaning}\n")
+            output.write_fitted(f"{name:{width}}  check    {WORD[name].meaning}\n")
         return Exit.EXPECTED
     if code not in rules and code not in EVERY_CHECK:
         hints = "".join(f"; {note.message}" for note in did_you_mean(code, (*rules, *EVERY_CHECK)))
         raise click.UsageError(f"there is no rule or check `{code}`{hints or '; `cplc explain` lists them'}")
     folder = shipped("rules" if code in rules else "checks")
-    output.write((folder / f"{code}.md").read_text(encoding="utf-8").rstrip("\n") + "\n")
+    page = (folder / f"{code}.md").read_text(encoding="utf-8").rstrip("\n") + "\n"
+    if output.is_terminal():  # another program gets the page as it is
+        from cplc.report.layout import reflowed
+
+        page = reflowed(page, output.report_columns())
+    output.write(page)
     return Exit.EXPECTED

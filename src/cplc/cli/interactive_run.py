@@ -15,7 +15,7 @@ from cplc.cli.load import compile_file
 from cplc.cli.options import ModelOptions
 from cplc.control_characters import json_text, printable
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.system.printer import value_text
+from cplc.logic.expressions import value_text
 
 if TYPE_CHECKING:
     from cplc.checking.results import Question

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 import click
 
 from cplc.cli import output
-from cplc.cli.load import STANDARD_INPUT
-from cplc.cli.options import Command, duration
+from cplc.cli.command_run import CommandRun
+from cplc.cli.load import STANDARD_INPUT, compile_protocol
+from cplc.cli.options import Command, ModelOptions, duration
 from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from cplc.logs.mapping import LogMapping
     from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.monitor import Monitor
+
+Result = TypeVar("Result")
 
 _MAX_MAPPING_BYTES = 1_000_000
 _MAX_EXAMPLES = 5
@@ -70,6 +73,46 @@ def mapping_of(path: str | None, compilation: CplCompilation) -> tuple[LogMappin
     except UnicodeDecodeError as problem:
         return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"the file is not UTF-8 text (byte {problem.start})"),)
     return parse_mapping(Source(path, text), vocabulary)
+
+
+def mine(
+    run: CommandRun,
+    file: str,
+    options: ModelOptions,
+    logs: Sequence[str],
+    form: Format | None,
+    mapping: str | None,
+    tick: float | None,
+    prepare: Callable[[CplCompilation], Callable[[Observed], Result]],
+) -> tuple[Observed | None, Result | None]:
+    """Replay the logs of a protocol; return their statistics, and the result that is computed from these."""
+    observed: Observed | None = None
+    result: Result | None = None
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Result]:
+        compilation, diagnostics = compile_protocol(file, options)
+        yield diagnostics
+        if compilation is None:
+            return
+        compute = prepare(compilation)
+        meant, problems = mapping_of(mapping, compilation)
+        yield problems
+        if problems:
+            return
+        for now in replay_logs(compilation, logs, form, meant, tick):
+            yield now
+        yield now.diagnostics
+        yield compute(now)
+
+    def take(event: Observed | Result) -> None:
+        nonlocal observed, result
+        if isinstance(event, Observed):
+            observed = event
+        else:
+            result = event
+
+    run.consume(work(), lambda: f"event {observed.events if observed else 0:,}", take)
+    return observed, result
 
 
 def replay_logs(

@@ -38,6 +38,7 @@ FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
 _ESCAPE = f"<{os.urandom(8).hex()}>"
 """Random placeholder of the escape character until the text is written, so that input cannot forge colours."""
+_COLOUR = re.compile(rf"{_ESCAPE}\[[0-9;]*m")
 _PROGRAMS_WITH_LINKS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"})
 _FIRST_VTE_WITH_LINKS = "5000"
 _DEFAULT_COLUMNS = 80
@@ -89,6 +90,25 @@ def current_capture() -> CapturedOutput | None:
 def write(text: str, *, err: bool = False) -> None:
     """Write and flush the text with the colours of this module, without other control characters."""
     _emit(_shown(text), err=err)
+
+
+def write_fitted(text: str) -> None:
+    """Write a report with lines that fit the terminal."""
+    from cplc.report.layout import fitted
+
+    write(fitted(text, report_columns(), _columns))
+
+
+def report_columns() -> int:
+    """Return the width of reports: that of the terminal within limits."""
+    from cplc.report.layout import MAX_WIDTH, MIN_WIDTH
+
+    return min(max(terminal_columns(), MIN_WIDTH), MAX_WIDTH)
+
+
+def _columns(text: str) -> int:
+    """Return the number of columns of a text without its colours."""
+    return len(_COLOUR.sub("", text))
 
 
 def write_exactly(text: str) -> None:
@@ -183,10 +203,9 @@ def terminal_columns() -> int:
 
 def layout_for(colour: Colour) -> Layout:
     """Return the layout of results on standard output: the width of the terminal, colours, and links if it has them."""
-    from cplc.report.layout import MAX_WIDTH, MIN_WIDTH, Layout, no_link
+    from cplc.report.layout import Layout, no_link
 
-    width = min(max(terminal_columns(), MIN_WIDTH), MAX_WIDTH)
-    return Layout(result_style(colour), width, _link if _shows_links(colour) else no_link)
+    return Layout(result_style(colour), report_columns(), _link if _shows_links(colour) else no_link)
 
 
 def _shows_links(colour: Colour) -> bool:

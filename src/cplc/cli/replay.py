@@ -119,7 +119,7 @@ def command(
         explore_recorded_run(compilation, *replayed_runs[0], run.style)
         return code
     for system, one in replayed_runs:
-        output.write(replayed_text(system, one, printable(taken.file), run.style))
+        output.write_fitted(replayed_text(system, one, printable(taken.file), run.style))
     return code
 
 

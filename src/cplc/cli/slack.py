@@ -77,7 +77,7 @@ def command(
         from cplc.report.slack import slack_text
 
         if form != "json":
-            output.write(("\n" if slacks else "") + slack_text(slack, run.style))
+            output.write_fitted(("\n" if slacks else "") + slack_text(slack, run.style))
         slacks.append(slack)
 
     run.consume(work(), lambda: f"bounds of commitment {len(slacks) + 1}", take)

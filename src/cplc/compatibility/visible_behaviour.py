@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, Literal, Protocol
 
 from cplc.compatibility.matching import Match
-from cplc.logic.expressions import Value, reads
+from cplc.logic.expressions import Value, reads, value_text
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import RoundSampler
@@ -168,7 +168,7 @@ def step_behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
 
 def _seen(match: Match, system: System, step: Step, *, is_new: bool, is_mixed: bool) -> tuple[Event, ...]:
     """Return the visible events of a step. Receipts have no payload: it is that of the sending."""
-    payload = tuple(str(value).lower() if isinstance(value, bool) else str(value) for _, value in step.payload)
+    payload = tuple(value_text(value) for _, value in step.payload)
     match step.kind:
         case "tick":
             return (TICK,)

@@ -21,7 +21,6 @@ from cplc.decision.mdp import Semantics
 from cplc.decision.observation import is_closed
 from cplc.decision.part_plans import PartPlan, does_take_part
 from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PlanProblem, Status
-from cplc.decision.reachability import step_name
 from cplc.decision.results import (
     VERDICT_OF_PLAN,
     Analysis,
@@ -41,6 +40,7 @@ from cplc.decision.results import (
     judged,
 )
 from cplc.decision.total_reward import total_reward_and_benefit
+from cplc.decision.value_iteration import step_name
 from cplc.logic.expressions import TRUE, Expr, Value, conj, conjuncts, reads
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import Packing

@@ -27,8 +27,8 @@ from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.decision.results import Bounds
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
 from cplc.logic.expressions import (
     And,
     Arith,

@@ -15,7 +15,7 @@ from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective
-from cplc.decision.reachability import OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp
 from cplc.records import dataclass
 
 Vector = tuple[float, ...]

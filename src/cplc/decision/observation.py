@@ -15,9 +15,9 @@ from itertools import count
 
 from cplc.decision.game import NO_STEP, ActionKind
 from cplc.decision.mdp import Mdp
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, ValueBounds, is_optimal, solve
 from cplc.decision.results import Bounds, Number
 from cplc.decision.rewards import expected_total_reward
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, is_optimal, solve
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 

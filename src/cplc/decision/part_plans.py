@@ -12,9 +12,9 @@ from cplc.decision.components import Component, ComponentCache, ComponentMdp, re
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part
-from cplc.decision.reachability import OrderedMdp
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
+from cplc.decision.value_iteration import OrderedMdp
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted

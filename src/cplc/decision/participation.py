@@ -31,8 +31,8 @@ from cplc.decision.observation import (
     searched,
     unfolded,
 )
-from cplc.decision.reachability import OrderedMdp
 from cplc.decision.results import Bounds, Number
+from cplc.decision.value_iteration import OrderedMdp
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 

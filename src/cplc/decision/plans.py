@@ -35,10 +35,10 @@ from cplc.decision.observation import (
 from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
-from cplc.decision.reachability import OrderedMdp, with_rounding_errors
 from cplc.decision.results import Bounds, Number, judged
 from cplc.decision.rewards import step_rewards
 from cplc.decision.total_reward import benefit_of_parts
+from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.participant import Aspect, Threshold

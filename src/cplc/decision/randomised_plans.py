@@ -16,8 +16,8 @@ from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import CERTAIN, ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import EXACT_STATES, Objective, ObservedMdp
-from cplc.decision.reachability import OrderedMdp
 from cplc.decision.results import Number
+from cplc.decision.value_iteration import OrderedMdp
 
 _Pair = tuple[Fraction, Fraction]
 

@@ -5,7 +5,7 @@ Rewards are integers, in the largest unit of which all amounts are multiples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -25,8 +25,8 @@ from cplc.decision.end_components import (
 )
 from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
-from cplc.decision.reachability import OrderedMdp, ValueBounds
 from cplc.decision.results import Number
+from cplc.decision.value_iteration import OrderedMdp, ValueBounds
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 
@@ -285,42 +285,21 @@ def with_accumulated_reward(
     if not ordered.is_acyclic:
         limit = min(limit, _MAX_STATES_WITH_CYCLES)
     least, most = _remaining_reward(ordered, of)
-    goal_states = bytearray()
-    keys = list(dict.fromkeys(_reward_state(state, 0, least, most) for state in range(model.initial)))
-    number = {key: at for at, key in enumerate(keys)}
-    result = Mdp(model.chances, len(keys))
     cut = set()
-    at = 0
-    while at < len(keys):
-        state, total = keys[at]
-        at += 1
+
+    def key(state: int, total: int | None) -> RewardState:
+        return (state, None) if total is None else _reward_state(state, total, least, most)
+
+    def is_expanded(at: int, keys: Sequence[RewardState]) -> bool:
+        state, _ = keys[at]
         if state == _LOST_STATE or model.is_end(state):
-            goal_states.append(state != _LOST_STATE and (total is None or total > 0))
-            result.close()
-            continue
-        goal_states.append(0)
+            return False
         if enough is not None and len(keys) > enough:
-            cut.add(at - 1)
-            result.close()
-            continue
-        for action in model.options(state):
-            events = []
-            for event in model.events(action):
-                transitions = []
-                for transition in model.transitions(event):
-                    target = model.target[transition]
-                    more = None if total is None else total + of.get(model.step[transition], 0)
-                    key = (target, None) if more is None else _reward_state(target, more, least, most)
-                    target_number = number.setdefault(key, len(keys))
-                    if target_number == len(keys):
-                        keys.append(key)
-                    transitions.append((model.step[transition], target_number))
-                events.append((model.chance[event], transitions))
-            result.add_action(ActionKind(model.kind[action]), events)
-        result.close()
-        if len(keys) > limit:
-            raise ResourceExhausted(f"more than {limit:,} states with an accumulated reward")
-    return AccumulatedRewardMdp(result, bytes(goal_states), keys, frozenset(cut))
+            cut.add(at)
+        return at not in cut
+
+    result, keys = _with_rewards(model, of, key, is_expanded, limit)
+    return AccumulatedRewardMdp(result, _positive_ends(model, keys), keys, frozenset(cut))
 
 
 _LOST_STATE = -1
@@ -339,16 +318,27 @@ def with_sign_of_reward(ordered: OrderedMdp, of: Mapping[int, int], limit: int) 
             return state, None
         return (state, _HOPELESS) if total == _HOPELESS or total + most[state] <= 0 else (state, total)
 
+    result, keys = _with_rewards(model, of, key, lambda *_: True, limit)
+    return AccumulatedRewardMdp(result, _positive_ends(model, keys), keys)
+
+
+def _positive_ends(model: Mdp, keys: Iterable[RewardState]) -> bytes:
+    return bytes(state != _LOST_STATE and model.is_end(state) and (total is None or total > 0) for state, total in keys)
+
+
+def _with_rewards(
+    model: Mdp,
+    of: Mapping[int, int],
+    key: Callable[[int, int | None], RewardState],
+    is_expanded: Callable[[int, Sequence[RewardState]], bool],
+    limit: int,
+) -> tuple[Mdp, list[RewardState]]:
+    """Return the MDP with the accumulated reward in its states, and its states; one that is not expanded is an end."""
     keys = list(dict.fromkeys(key(state, 0) for state in range(model.initial)))
     number = {each: at for at, each in enumerate(keys)}
     result = Mdp(model.chances, len(keys))
-    goal_states = bytearray()
-    at = 0
-    while at < len(keys):
-        state, total = keys[at]
-        at += 1
-        goal_states.append(model.is_end(state) and (total is None or total > 0))
-        for action in model.options(state):
+    for at, (state, total) in enumerate(keys):  # grows
+        for action in model.options(state) if is_expanded(at, keys) else ():
             events = []
             for event in model.events(action):
                 transitions = []
@@ -365,7 +355,7 @@ def with_sign_of_reward(ordered: OrderedMdp, of: Mapping[int, int], limit: int) 
         result.close()
         if len(keys) > limit:
             raise ResourceExhausted(f"more than {limit:,} states with an accumulated reward")
-    return AccumulatedRewardMdp(result, bytes(goal_states), keys)
+    return result, keys
 
 
 _HOPELESS = -(1 << 62)

@@ -25,16 +25,16 @@ from cplc.decision.components import (
     rewards_by_step,
 )
 from cplc.decision.game import ActionKind, EventProbability
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
 from cplc.decision.rewards import StepRewards, expected_total_reward, step_rewards
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.records import dataclass
 from cplc.system.participant import Aspect, Threshold
 
 # --- Batched backward induction for small isomorphic models, each with many vectors of probabilities
 #
 # Each model is solved for one event with probability 0, 1, slightly more and slightly less. The operations are those
-# of `cplc.decision.reachability`, and so is the bound of their error.
+# of `cplc.decision.value_iteration`, and so is the bound of their error.
 
 
 PERTURBATION = Fraction(1, 1 << 20)

@@ -16,6 +16,7 @@ from cplc.decision.components import form_of, rewards_by_step
 from cplc.logic import expressions as e
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, length, reads
 from cplc.records import dataclass
+from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import System
 from cplc.system.participant import Event, Participant
 
@@ -343,21 +344,11 @@ def _groups(
     system: System, participant: Participant, within: set[str], colour: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
     """Return the connected groups of variables, each in the order of colours."""
-    leader = {name: name for name in system.variable if name in within}
-
-    def find(name: str) -> str:
-        while leader[name] != name:
-            leader[name] = leader[leader[name]]
-            name = leader[name]
-        return name
-
-    for linked in linked_sets(system, participant, colour):
-        first, *further = [name for name in linked if name in within] or [""]
-        for other in further:
-            leader[find(other)] = find(first)
+    inside = {name: name for name in system.variable if name in within}
+    linked_inside = (within.intersection(linked) for linked in linked_sets(system, participant, colour))
     members_by_leader: dict[str, list[str]] = {}
-    for name in leader:
-        members_by_leader.setdefault(find(name), []).append(name)
+    for name, leader in merged_classes(inside, linked_inside).items():
+        members_by_leader.setdefault(leader, []).append(name)
     return [tuple(sorted(names, key=lambda name: colour[name])) for names in members_by_leader.values()]
 
 

@@ -18,7 +18,6 @@ from cplc.decision.components import (
 )
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
 from cplc.decision.rewards import (
     RewardProbabilities,
@@ -31,6 +30,7 @@ from cplc.decision.rewards import (
     step_rewards,
     with_accumulated_reward,
 )
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 

@@ -9,13 +9,13 @@ from typing import Final
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges
 from cplc.drawing.projected_graph import ProjectedGraph, projected_graph
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
-from cplc.logic.expressions import And, Expr, Not, Or, Read
+from cplc.logic.expressions import And, Expr, Not, Or, Read, value_text
 from cplc.records import dataclass
 from cplc.report.run_report import family
 from cplc.report.step_text import status_text
 from cplc.system.commitments import argument_of, standing_of, standing_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System
-from cplc.system.printer import condition_text, content_text, expr_text, value_text
+from cplc.system.printer import condition_text, content_text, expr_text
 
 # --- Dependencies and mutual exclusion of messages, derived from the guards of send steps
 #

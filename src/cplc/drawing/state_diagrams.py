@@ -11,10 +11,10 @@ from cplc.drawing.graph import Edge, Graph, Node, merge_parallel_edges, truncate
 from cplc.drawing.projected_graph import ProjectedGraph, projected_graph, projected_rounds
 from cplc.drawing.quotient import bisimulation_classes, concurrent_arrows
 from cplc.language.lifecycle import UNANSWERED
+from cplc.logic.expressions import value_text
 from cplc.records import dataclass
 from cplc.report.step_text import HIDDEN, variable_text
 from cplc.system.model import Agent, State, Step, System, Variable
-from cplc.system.printer import value_text
 
 _MAX_DRAWN_STATES: Final = 40
 _MAX_READABLE_STATES: Final = 16

@@ -10,10 +10,9 @@ from typing import Final
 
 from cplc.export.templating import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
-from cplc.logic.expressions import Expr, Value
+from cplc.logic.expressions import Expr, Value, value_text
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
-from cplc.system.printer import value_text
 
 IDENTIFIERS: Final = IdentifierSyntax(
     frozenset(

@@ -9,11 +9,11 @@ from typing import Final
 
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.templating import header_lines, render
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.records import dataclass
 from cplc.system.interpreter import Interpreter
 from cplc.system.model import Message, State, System
-from cplc.system.printer import condition_text, content_text, expr_text, value_text
+from cplc.system.printer import condition_text, content_text, expr_text
 from cplc.system.satisfying_assignments import satisfying_assignments
 
 # --- Bounded breadth-first exploration of the reachable states, for drawings

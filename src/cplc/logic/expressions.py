@@ -16,6 +16,11 @@ Value = bool | int | str
 ArithOp = Literal["+", "-", "*", "/", "%"]
 
 
+def value_text(value: object) -> str:
+    """Return a value as the language has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class _CachedHash:
     """Caches its hash, which depends on the whole expression tree."""
 

@@ -10,12 +10,11 @@ from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from cplc.control_characters import json_text
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.logs.events import Event, Format
 from cplc.logs.mapping import Vocabulary, family_of
 from cplc.logs.timestamps import shown
 from cplc.system.model import Message, System
-from cplc.system.printer import value_text
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
 

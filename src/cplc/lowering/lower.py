@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cplc.logic import expressions as e
+from cplc.logic.expressions import value_text
 from cplc.lowering.condition_dependencies import ConditionDependencies
 from cplc.lowering.expressions import Interpretation, condition, copy_holders, effect_observer, in_flight
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
@@ -146,9 +147,7 @@ def lifecycles_and_variables(
 
 
 def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
-    shown = ", ".join(
-        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in model.parameters
-    )
+    shown = ", ".join(f"{name}={value_text(value)}" for name, value in model.parameters)
     return (
         ("protocol", model.name),
         *((("parameters", shown),) if shown else ()),

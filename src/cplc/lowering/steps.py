@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from cplc.logic import expressions as e
-from cplc.logic.expressions import Expr
+from cplc.logic.expressions import Expr, value_text
 from cplc.lowering.condition_dependencies import ConditionDependencies
 from cplc.lowering.expressions import (
     ENV,
@@ -456,4 +456,4 @@ def _constants(payload: Iterable[tuple[str, Value]]) -> dict[str, Expr]:
 def _payload_text(payload: tuple[tuple[str, Value], ...]) -> str:
     if not payload:
         return ""
-    return "(" + ", ".join(str(sent).lower() if isinstance(sent, bool) else str(sent) for _, sent in payload) + ")"
+    return "(" + ", ".join(value_text(sent) for _, sent in payload) + ")"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cplc.language.lifecycle import CLAIM_CLOSED, CLOSED, JOINED, OPEN
+from cplc.logic.expressions import value_text
 from cplc.semantics import terms as t
 
 
@@ -10,7 +11,7 @@ def atom_text(term: t.Term) -> str:
     """Return the text of a term without temporal operators."""
     match term:
         case t.Const(value):
-            return str(value).lower() if isinstance(value, bool) else str(value)
+            return value_text(value)
         case t.Happened(name) | t.FactRef(name) | t.Var(name) | t.Own(name):
             return name
         case t.Sent(message):

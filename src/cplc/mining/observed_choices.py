@@ -10,12 +10,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Final
 
 from cplc.decision.statistical import binomial_interval
+from cplc.logic.expressions import value_text
 from cplc.logs.mapping import family_of
 from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.records import dataclass
 from cplc.system.model import Agent, Claim, Commitment, Step, System
-from cplc.system.printer import value_text
 
 Sends = frozenset[int]
 """Positions of sends in the system's steps."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, Literal
 
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.logs.events import Event
 from cplc.logs.mapping import family_of
 from cplc.lowering.variable_names import field_variable
@@ -204,7 +204,7 @@ def _written(logged: object, domain: Sequence[Value]) -> Value | None:
 def _among(domain: Sequence[Value]) -> str:
     if len(domain) > _MOST and all(isinstance(value, int) for value in domain):
         return f"in {domain[0]}..{domain[-1]}"
-    return "one of " + ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in domain)
+    return "one of " + ", ".join(map(value_text, domain))
 
 
 def _owner(how: str, roles: Sequence[str]) -> tuple[str, ...]:

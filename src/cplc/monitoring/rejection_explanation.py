@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from cplc.logic import expressions as e
-from cplc.logic.expressions import Expr, reads
+from cplc.logic.expressions import Expr, reads, value_text
 from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.findings import Duplicate, OutOfOrder, Rejected, TooLate
 from cplc.monitoring.state_tracker import States, StateTracker
@@ -126,7 +126,7 @@ def _values(tracker: StateTracker, condition: Expr, state: int) -> Iterator[str]
         if variable.kind == "standing":
             yield f"`{variable.about}` is {value}"
         elif variable.kind in ("own", "field"):
-            yield f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
+            yield f"{name} = {value_text(value)}"
 
 
 def _is_copy(tracker: StateTracker, *names: str) -> bool:

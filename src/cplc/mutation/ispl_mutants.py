@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cplc.ispl.semantics import model as m
+from cplc.logic.expressions import value_text
 from cplc.mutation.mutants import Kind, Mutant
 from cplc.source import Span
 
@@ -133,7 +134,7 @@ def _text(written: m.Condition, *, inner: bool = False) -> str:
 def _value(written: m.Value, *, inner: bool = False) -> str:
     match written:
         case m.Constant(datum):
-            return str(datum).lower() if isinstance(datum, bool) else str(datum)
+            return value_text(datum)
         case m.Read(variable):
             return str(variable)
         case m.Complement(operand):

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence, Set
 
 from cplc.control_characters import printable
 from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Situation
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.records import dataclass
 from cplc.report.number_text import MOST, number_text, wrapped
 from cplc.report.step_text import variable_text
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant
-from cplc.system.printer import value_text
 
 
 @dataclass(frozen=True, slots=True)

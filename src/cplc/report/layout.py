@@ -23,6 +23,10 @@ MAX_WIDTH: Final = 200
 _PARTIES: Final = re.compile(r"(?<=\()[\w.]+(\[[^\]]*\])? -> [\w.]+(\[[^\]]*\])?(?=[,)])")
 _NO_BREAK: Final = re.compile(r"(?<![&|,:])(?<!->) (?![&|<-])|(?<=\w) (?=[-+<>=]{1,2} )| (?=[&|]|->|<->)")
 """Blanks at which a formula is not broken: before operators, and within operands."""
+_GAP: Final = re.compile("  +")
+_MAX_COLUMN_SHARE: Final = 0.6
+"""Columns of a table beyond this share of the width have no further lines below them."""
+_BLANKS_AND_WORD: Final = re.compile(r"( *)([^ ]+)")
 _MAX_UNBROKEN_SHARE: Final = 0.75
 """Formulas up to this share of the width are not broken."""
 
@@ -105,6 +109,63 @@ def list_lines(parts: Sequence[str], width: int, indent: str) -> Iterator[str]:
             line = f"{line} {text}" if line else text
     if line:
         yield from wrapped(line, width, indent, f"{indent}  ")
+
+
+def fitted(text: str, width: int, length: Callable[[str], int] = len) -> str:
+    """Return the text with lines that fit: a longer one is broken at blanks, not within a short formula in backquotes.
+
+    Further lines begin below the last column of a table, or are indented.
+    ``length`` returns the columns of a text, which may contain colours.
+    """
+    return "".join(_fitted_line(line, width, length) for line in text.splitlines(keepends=True))
+
+
+def _fitted_line(line: str, width: int, length: Callable[[str], int]) -> str:
+    content = line.rstrip("\n")
+    if length(content) <= width:
+        return line
+    ending = line[len(content) :]
+    indent = content[: len(content) - len(content.lstrip())]
+    columns = [length(content[: gap.end()]) for gap in _GAP.finditer(content, len(indent))]
+    column = max((one for one in columns if one <= width * _MAX_COLUMN_SHARE), default=len(indent) + 4)
+    parts = content.lstrip().replace(" %", "\0%").split("`")
+    if len(parts) % 2:
+        longest = int(width * _MAX_UNBROKEN_SHARE)
+        parts[1::2] = [part.replace(" ", "\0") if length(part) <= longest else part for part in parts[1::2]]
+    lines, current = [], indent
+    for blanks, word in _BLANKS_AND_WORD.findall("`".join(parts)):
+        if current.strip() and length(current) + len(blanks) + length(word) > width:
+            lines.append(current)
+            current = f"{' ' * column}{word}"
+        else:
+            current += blanks + word
+    return "\n".join([*lines, current]).replace("\0", " ") + ending
+
+
+def reflowed(page: str, width: int) -> str:
+    """Return a page in Markdown with paragraphs of this width; headings, tables and blocks of code stay as they are."""
+    lines: list[str] = []
+    paragraph: list[str] = []
+    is_code = False
+
+    def close() -> None:
+        if paragraph:
+            hanging = "  " if paragraph[0].startswith(("- ", "* ")) else ""
+            lines.extend(wrapped(" ".join(paragraph), width, "", hanging))
+            paragraph.clear()
+
+    for line in page.splitlines():
+        is_fence = line.startswith("```")
+        if is_fence or is_code or not line.strip() or line.startswith(("#", "|", "    ")):
+            close()
+            lines.append(line)
+            is_code ^= is_fence
+            continue
+        if line.startswith(("- ", "* ")):
+            close()
+        paragraph.append(line.strip())
+    close()
+    return "".join(f"{line}\n" for line in lines)
 
 
 class Places:

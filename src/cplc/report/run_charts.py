@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final, Literal
 
+from cplc.logic.expressions import value_text
 from cplc.records import dataclass
 from cplc.report.step_text import HIDDEN, changes, life_of, place, step_text, variable_text
 from cplc.report.trace_narration import Narration
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
-from cplc.system.printer import value_text
 from cplc.system.trace import Move
 
 _LEFT: Final = 70

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from cplc.control_characters import printable
+from cplc.logic.expressions import value_text
 from cplc.report.json_data import Data, run_data
 from cplc.report.layout import Style, plain
 from cplc.report.run_charts import lives_of
@@ -26,7 +27,7 @@ from cplc.simulation.run_replay import Replayed
 from cplc.simulation.run_statistics import CommitmentOutcomes, Ending, Statistics
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, System, Variable
-from cplc.system.printer import condition_text, content_text, expr_text, value_text
+from cplc.system.printer import condition_text, content_text, expr_text
 from cplc.system.trace import Run
 
 MOST_COURSES: Final = 12

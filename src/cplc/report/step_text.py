@@ -10,13 +10,13 @@ from cplc.checking.results import ExcludedStates, KnowledgeReason, Remark
 from cplc.control_characters import printable
 from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
-from cplc.logic.expressions import Value
+from cplc.logic.expressions import Value, value_text
 from cplc.report.layout import DEFAULT_WIDTH
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
-from cplc.system.printer import quoted, value_text
+from cplc.system.printer import quoted
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from cplc.checking.results import PointOfNoReturn, Result
+from cplc.logic.expressions import value_text
 from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
 from cplc.report.step_text import initial_values, step_text, variable_text
 from cplc.system.model import System
-from cplc.system.printer import formula_text, quoted, value_text
+from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Advice, Evidence, Move, Test
 
 Data = dict[str, object]

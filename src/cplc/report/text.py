@@ -8,6 +8,7 @@ from typing import Literal
 from cplc.checking.results import QUICK_SEARCH, Answer, ExcludedStates, Remark, Result
 from cplc.control_characters import printable
 from cplc.logic.commitments import OFFERED
+from cplc.logic.expressions import value_text
 from cplc.logic.formulas import Adjacent, And, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences
@@ -35,7 +36,6 @@ from cplc.report.strategy_text import strategy_lines
 from cplc.report.trace_narration import Narration, decisive, has_trace, told
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
-from cplc.system.printer import value_text
 from cplc.system.trace import Evidence, Move, Run
 
 Detail = Literal["verdicts", "failures", "everything"]
@@ -180,8 +180,16 @@ def _nothing_helps(result: Result, layout: Layout) -> Iterator[str]:
         yield from layout.wrapped(", ".join(claim_text(part, holds) for part, holds in decided), "  ", "    ")
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
         yield from layout.wrapped("all reachable states were searched: no strategy of the group guarantees it", "  ")
+    elif result.evidence is not None and not _is_exhaustive(result.evidence):
+        article = "an" if any(len(variable.initial) > 1 for variable in result.system.variables) else "the"
+        yield f"  it fails in {article} initial state, before any step"
     else:
         yield "  all reachable states were searched: nothing makes it true"
+
+
+def _is_exhaustive(evidence: Evidence) -> bool:
+    """Tell whether the evidence, or a part of it, rests on all runs or all states."""
+    return evidence.exhaustive or any(_is_exhaustive(part) for _, part in evidence.parts)
 
 
 def headline(result: Result, layout: Layout) -> Iterator[str]:

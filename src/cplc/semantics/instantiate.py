@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
+from cplc.logic.expressions import value_text
 from cplc.semantics import model, resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.instances import (
@@ -493,7 +494,7 @@ def _is_flat(body: resolved.Body) -> bool:
 
 
 def shown(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"`{value}`" if isinstance(value, str) else str(value)
+    return f"`{value}`" if isinstance(value, str) else value_text(value)
 
 
 def range_text(domain: tuple[Value, ...]) -> str:

@@ -368,20 +368,17 @@ def check_goals(table: InstanceTable, checked: model.CheckedModel) -> None:
                     _check_goal(table, part, goal.span, checked)
 
 
-def _beginning_conditions(term: Term) -> Iterator[Term]:
-    """Yield the conditions in a formula about runs that its first state decides."""
+def _is_about_its_beginning(term: Term) -> bool:
+    """Return whether a part of a formula about runs is a condition that its first state decides."""
     match term:
         case t.Apply("!" | "&" | "|" | "->" | "<->", operands) if is_about_runs(term):
-            for operand in operands:
-                yield from _beginning_conditions(operand)
-        case _ if not is_about_runs(term):
-            yield term
+            return any(map(_is_about_its_beginning, operands))
         case _:
-            pass
+            return not is_about_runs(term)
 
 
 def _check_goal(table: InstanceTable, term: Term, span: Span, checked: model.CheckedModel) -> None:
-    if any(_beginning_conditions(term)):
+    if _is_about_its_beginning(term):
         message = "A part of this goal without `F`, `G`, `U`, `W` or `R` would be about the beginning of the run"
         hint = Note("write `F p` for some time, `G p` for always, or a goal of its own for the end")
         table.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final, Literal, cast
 
-from cplc.logic.expressions import And, Expr, Value
+from cplc.logic.expressions import And, Expr, Value, value_text
 from cplc.records import dataclass
 from cplc.system.interpreter import Interpreter, holds
 from cplc.system.model import State, System
-from cplc.system.printer import expr_text, value_text
+from cplc.system.printer import expr_text
 from cplc.system.trace import Move, Run
 
 # --- Parser of recorded runs: from `verify --format json`, `simulate --format json`, `--itf`, or written by hand

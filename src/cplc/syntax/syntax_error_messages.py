@@ -174,50 +174,34 @@ class Rejection:
     def _word_advice(self, keyword: str, token: str) -> Iterator[Note]:
         """Yield the advice for a token that is natural at its place, and stands elsewhere or is written otherwise."""
         if not self.between_declarations:
-            if token == "<<" and "operand" in self.expected:
-                yield Note("a group of roles ends with `>>`: `<<A, B>> F …`")
-            if ":=" in self.expected and token in ("+", "-") and (name := _SUBJECT.search(self.text, 0, self.offset)):
-                yield Note(f"write the whole value: `{name.group(1)} := {name.group(1)} {token} 1`")
-            if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
-                yield Note("a type is a range as `0..9`, `bool`, or a set of names as `{low, high}`")
-            elif keyword == "message" and token == "->":
-                yield Note("a message has one sender: what is passed on is another message, `after` this one")
-            elif keyword == "message" and self.expected == {":"} and token in (")", ","):
-                yield Note("a parameter has a type, as in `price: 0..9` or `urgent: bool`")
-            elif token == "=" and ":=" in self.expected:
-                yield suggestion("an assignment is written `:=`", ":=", certainty="certain")
-            elif keyword == "message" and token == "=" and {")", ","} <= self.expected:
-                yield Note("a parameter has no default: the sender chooses the value, and a guard may restrict it")
+            yield from self._advice_inside(keyword, token)
         elif token.startswith('"'):
             yield Note("a comment directly above describes it: `// …`; only protocols and properties have a title")
-        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in _UNITS:
-            yield suggestion(f"write `{_UNITS[token]}`", _UNITS[token], certainty="certain")
-        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in _NO_UNITS:
-            yield Note("months and years differ in length: give days or weeks, as in `30 d`")
-        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and token in ("tick", "ticks"):
-            yield Note("a number alone counts ticks")
+        elif _NUMBER_BEFORE.search(self.text, 0, self.offset) and (note := _after_number(keyword, token)):
+            yield note
         elif keyword == "message" and token in _VERB_FORMS:
             yield suggestion(f"write `means {_VERB_FORMS[token]}`", f"means {_VERB_FORMS[token]}", certainty="certain")
         elif keyword == "message" and token in _CLAUSE_ADVICE:
             yield suggestion(*_CLAUSE_ADVICE[token])
-        elif keyword == "property" and token == "assuming":
-            yield Note("assumptions stand before the colon: `property name assuming R: formula`")
-        elif keyword == "commitment" and token == "means":
-            yield Note("a message of the debtor creates it: `Debtor -> Creditor : m  means create c`")
-        elif token == "var":
-            yield Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`")
-        elif keyword in ("choice", "believes", "chooses") and token in (",", "or"):
-            yield suggestion("separate alternatives by `|`", " |")
-        elif keyword in ("check", "analyze") and token in ("&", "and", "|"):
-            yield suggestion("separate them by commas", ",")
-        elif keyword == "believes" and token == "%":
-            yield Note("probabilities are decimals from 0 to 1, as in `0.9`")
-        elif keyword == "property" and token == "." and _NUMBER_BEFORE.search(self.text, 0, self.offset):
-            yield Note(
-                "numbers are whole here; probabilities are asked for a participant: `analyze Name: achievement > 0.9`"
-            )
-        elif token in ("forall", "exists"):
-            yield Note(f"a formula stands in a property: `property name: {token} …`")
+        elif note := _ADVICE_IN.get((keyword, token)) or _ADVICE.get(token):
+            yield note
+
+    def _advice_inside(self, keyword: str, token: str) -> Iterator[Note]:
+        """Yield the advice for a token inside a declaration."""
+        if token == "<<" and "operand" in self.expected:
+            yield Note("a group of roles ends with `>>`: `<<A, B>> F …`")
+        if ":=" in self.expected and token in ("+", "-") and (name := _SUBJECT.search(self.text, 0, self.offset)):
+            yield Note(f"write the whole value: `{name.group(1)} := {name.group(1)} {token} 1`")
+        if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
+            yield Note("a type is a range as `0..9`, `bool`, or a set of names as `{low, high}`")
+        elif keyword == "message" and token == "->":
+            yield Note("a message has one sender: what is passed on is another message, `after` this one")
+        elif keyword == "message" and self.expected == {":"} and token in (")", ","):
+            yield Note("a parameter has a type, as in `price: 0..9` or `urgent: bool`")
+        elif token == "=" and ":=" in self.expected:
+            yield suggestion("an assignment is written `:=`", ":=", certainty="certain")
+        elif keyword == "message" and token == "=" and {")", ","} <= self.expected:
+            yield Note("a parameter has no default: the sender chooses the value, and a guard may restrict it")
 
     def _clause_after_comma(self, keyword: str) -> str | None:
         """Return the word of a clause that stands behind the comma here."""
@@ -251,6 +235,39 @@ class Rejection:
         if self.between_declarations:
             words |= CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
         return words
+
+
+def _after_number(keyword: str, token: str) -> Note | None:
+    if token in _UNITS:
+        return suggestion(f"write `{_UNITS[token]}`", _UNITS[token], certainty="certain")
+    if token in _NO_UNITS:
+        return Note("months and years differ in length: give days or weeks, as in `30 d`")
+    if token in ("tick", "ticks"):
+        return Note("a number alone counts ticks")
+    if (keyword, token) == ("property", "."):
+        return Note(
+            "numbers are whole here; probabilities are asked for a participant: `analyze Name: achievement > 0.9`"
+        )
+    return None
+
+
+_ADVICE: Final = {
+    "var": Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`"),
+    "forall": Note("a formula stands in a property: `property name: forall …`"),
+    "exists": Note("a formula stands in a property: `property name: exists …`"),
+}
+"""Advice for a token after any declaration."""
+
+_ALTERNATIVES: Final = suggestion("separate alternatives by `|`", " |")
+_COMMAS: Final = suggestion("separate them by commas", ",")
+_ADVICE_IN: Final = {
+    ("property", "assuming"): Note("assumptions stand before the colon: `property name assuming R: formula`"),
+    ("commitment", "means"): Note("a message of the debtor creates it: `Debtor -> Creditor : m  means create c`"),
+    ("believes", "%"): Note("probabilities are decimals from 0 to 1, as in `0.9`"),
+    **{(keyword, token): _ALTERNATIVES for keyword in ("choice", "believes", "chooses") for token in (",", "or")},
+    **{(keyword, token): _COMMAS for keyword in ("check", "analyze") for token in ("&", "and", "|")},
+}
+"""Advice for a token after a declaration of a kind."""
 
 
 def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> Rejection:

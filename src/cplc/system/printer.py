@@ -13,7 +13,7 @@ from typing import Final, assert_never
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.commitments import Commits, Conditional, Fulfils, SociallyCommits
-from cplc.logic.expressions import Expr, Value
+from cplc.logic.expressions import Expr, Value, value_text
 from cplc.logic.formulas import Formula
 from cplc.system.commitments import standing_of
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
@@ -235,11 +235,6 @@ def _loosest(text: str) -> int:
 
 
 # --- expressions
-
-
-def value_text(value: object) -> str:
-    """Return a value as the language has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _expr(expr: Expr) -> _Text:

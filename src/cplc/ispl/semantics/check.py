@@ -15,6 +15,7 @@ from cplc.ispl.semantics.declarations import Declarations, Declared, declaration
 from cplc.ispl.semantics.formulas import Formulas
 from cplc.ispl.syntax import ast
 from cplc.logic import kleene
+from cplc.logic.expressions import value_text
 from cplc.records import dataclass
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.source import Span
@@ -170,15 +171,11 @@ def _states_without_action(agent: model.Agent, name: Span) -> Iterator[Diagnosti
         if not any(_may_hold(line.condition, state) for line in agent.protocol):
             stuck.append(state)
     if stuck:
-        where = " and ".join(f"{variable.name}={_shown(value)}" for variable, value in stuck[0].items())
+        where = " and ".join(f"{variable.name}={value_text(value)}" for variable, value in stuck[0].items())
         more = f", and in {len(stuck) - 1} more cases" if len(stuck) > 1 else ""
         message = f"`{agent.name}` has no action where {where}{more}"
         hint = Note("such a state is a deadlock of the system; add `Other : {…};` to allow an action")
         yield rules.NO_ACTION.at(name, message, hint)
-
-
-def _shown(value: model.Datum) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _size(variables: Iterable[model.Variable]) -> int:

@@ -1,4 +1,4 @@
-"""Minimal and maximal reachability probabilities by dynamic programming.
+"""Value iteration: minimal and maximal reachability probabilities by dynamic programming, with optimal strategies.
 
 An acyclic model needs one pass (backward induction). All numbers are nonnegative, so each operation adds a relative
 error of at most one rounding, and the total error is bounded in advance. Cyclic components are solved by
