@@ -102,6 +102,7 @@ export class Results {
         place.textContent = name.split('/').slice(-2).join('/');
         continue;
       }
+      place.textContent = `line ${place.dataset.line}`;
       const follow = () => this.go(Number(place.dataset.line), Number(place.dataset.column));
       place.tabIndex = 0;
       place.setAttribute('role', 'link');

@@ -91,7 +91,11 @@ export class Tabs {
 
   private take(tab: Tab, heard: Explored, wanted: Request): void {
     if (heard.summary) this.place.append(said(heard.summary));
-    if (heard.svg) this.place.append(drawing(heard.svg));
+    if (heard.svg) {
+      const frame = drawing(heard.svg);
+      this.place.append(frame);
+      frame.scrollLeft = tab === 'draw' ? (frame.scrollWidth - frame.clientWidth) / 2 : 0;
+    }
     if (heard.text) {
       const text = document.createElement('pre');
       text.textContent = heard.text;

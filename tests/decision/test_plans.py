@@ -53,6 +53,18 @@ def test_order_of_what_came_tells_more_than_the_local_state() -> None:
     assert analysis.lines[0].verdict == "take part"
 
 
+def test_outcome_that_was_drawn_is_not_given_up_for_a_later_one() -> None:
+    body = """
+  Bob -> Cyd : left
+  Bob -> Cyd : right
+  choice left | right
+  Bob -> Ann : fromLeft   after left
+  Bob -> Ann : fromRight  after right
+"""
+    agent = "    goal left\n    believes Bob: fromLeft 1\n    believes Bob: fromRight 1"
+    assert _analysis(body, agent).figure("achievement").guaranteed.low == 1
+
+
 # --- plans that toss coins
 
 KEPT_OR_BROKEN = """

@@ -40,9 +40,9 @@ def _shown(requirement: Requirement) -> str:
     return f"{aspect} {relation} {value}"
 
 
-def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True) -> Analysis:
+def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True, name: str = NAME) -> Analysis:
     """Return the analysis of the participant, with these lines of thresholds."""
-    (query,) = participants(CplCompilation(Source("game.cpl", text)), [NAME])
+    (query,) = participants(CplCompilation(Source("game.cpl", text)), [name])
     thresholds = [[Threshold(aspect, relation, value) for aspect, relation, value in line] for line in lines]  # type: ignore[arg-type]
     assumed = frozenset(query.assumed)
     return analyse(query.system, query.participant, thresholds, assumed=assumed, exact=exact, sensitivity=False)

@@ -18,17 +18,18 @@ Restarts are no steps of the game, and connect nothing.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import accumulate
 
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
+from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
-from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve, with_rounding_errors
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.logic.expressions import (
     And,
     Arith,
@@ -505,11 +506,12 @@ class ComponentCache:
 
             symmetry = symmetric_agents_of(component.system, component.participant, conditions)
             if symmetry is not None:
-                explored = explore(
-                    contiguous(symmetry), component.participant, self.limit - self.states,
-                    attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
-                )  # fmt: skip
-                self._keep(key, ComponentMdp(component, explored, counts=True))
+                with suppress(DrawsCompete):
+                    explored = explore(
+                        contiguous(symmetry), component.participant, self.limit - self.states,
+                        attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
+                    )  # fmt: skip
+                    self._keep(key, ComponentMdp(component, explored, counts=True))
         if key in self.built:
             return self.built[key]
         listed = self.listed(component, self.limit)
@@ -647,46 +649,9 @@ class ComponentCache:
         return largest(totals) or product_bounds(each)
 
 
-def products_of_others(each: Sequence[Bounds]) -> list[Bounds]:
-    """Return for each probability the product of all others."""
-    before = list(accumulate(each, _product, initial=_ONE))
-    after = list(accumulate(reversed(each), _product, initial=_ONE))[::-1]
-    return [_product(before[at], after[at + 1]) for at in range(len(each))]
-
-
-_ONE = Bounds(Fraction(1), Fraction(1))
-
-
-def _product(one: Bounds, other: Bounds) -> Bounds:
-    return product_bounds(((one, 1), (other, 1)))
-
-
-def largest(each: Iterable[Bounds]) -> Bounds | None:
-    """Return bounds of the largest of some numbers; None if there are none."""
-    several = list(each)
-    if not several:
-        return None
-    return Bounds(max(one.low for one in several), max(one.high for one in several))
-
-
 def _nearly_equal(one: Bounds, other: Bounds) -> bool:
     """Return whether two numbers are the same up to rounding."""
     return one.low <= other.high and other.low <= one.high and float(one.high) - float(one.low) < 1e-12
-
-
-def product_bounds(each: Iterable[tuple[Bounds, int]]) -> Bounds:
-    low, high = Fraction(1), Fraction(1)
-    rough_low = rough_high = 1.0
-    exact, count = True, 0
-    for bounds, times in each:
-        count += times + 1
-        if exact and isinstance(bounds.low, Fraction) and isinstance(bounds.high, Fraction):
-            low, high = low * bounds.low**times, high * bounds.high**times
-        else:
-            exact = False
-        rough_low *= float(bounds.low) ** times
-        rough_high *= float(bounds.high) ** times
-    return Bounds(low, high) if exact else with_rounding_errors(rough_low, rough_high, 2 * count)
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:

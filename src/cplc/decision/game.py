@@ -13,10 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from cplc.logic.expressions import Expr, is_true, reads
 from cplc.records import dataclass
+from cplc.statespace.graph_algorithms import merged_classes
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.statespace.packing import MemoTable
 from cplc.system.model import System
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from cplc.decision.symmetric_agents import Family
 
 SEND_KINDS = ("send", "exchange")
+MAX_COMPETING_OUTCOMES = 64
+"""Maximum number of combinations of outcomes that are checked for excluding each other."""
+MAX_JOINT_STATES = 20_000
+"""Maximum number of states in which a path to several drawn outcomes is sought."""
 NO_STEP = (1 << 32) - 1
 """The label of a transition that is no step of the system: a draw, waiting, or the end of a run."""
 CERTAIN = 0
@@ -35,6 +43,10 @@ Transition = tuple[int, int]
 """A step and the state that it leads to."""
 Option = tuple["ActionKind", list[tuple[int, list[Transition]]]]
 """An action: its kind, and events, each with the index of its probability and the transitions that may follow."""
+
+
+class DrawsCompete(Exception):
+    """An outcome that is drawn may exclude one of another belief, so the order of symmetric agents matters."""
 
 
 class ActionKind(IntEnum):
@@ -187,6 +199,7 @@ class Game:
             [{} for _ in table.steps] for table in self.beliefs
         ]
         self._blocked: dict[tuple[int, int], frozenset[int]] = {}
+        self._joint: dict[tuple[int, int, frozenset[int]], bool] = {}
         self._own_receipts = frozenset(
             at for at, step in enumerate(system.steps) if step.kind == "receive" and step.actor in mine
         )
@@ -371,6 +384,8 @@ class Game:
         if not due:
             return None
         self._record(state, due)
+        if len(due) > 1 and self._families and self._is_competition(due, state):
+            raise DrawsCompete
         table = (
             due[0]
             if len(waiting) == 1
@@ -384,14 +399,94 @@ class Game:
         return ActionKind.BELIEF, outcomes
 
     def _leaves_others(self, table: _BeliefTable, outcome: int, state: int) -> bool:
-        """Return whether all outcomes that are drawn already can still come beside this one."""
+        """Return whether all outcomes that are drawn already can still come beside this one, on one path."""
         drawn = table.with_drawn(state, outcome + _FIRST_OUTCOME)
         packed = state & self.system_mask
-        return all(
-            self._can_come(other, code - _FIRST_OUTCOME, packed, self._blocks(drawn, other))
+        pending = [
+            (other, code - _FIRST_OUTCOME)
             for other in self.beliefs
             if (code := other.drawn(state)) >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+        ]
+        return all(
+            self._can_come(other, at, packed, self._blocks(drawn, other)) for other, at in pending
+        ) and self._come_together(drawn, packed, [table, *(other for other, _ in pending)])
+
+    def _come_together(self, drawn: int, packed: int, tables: Sequence[_BeliefTable]) -> bool:
+        """Return whether some path brings about the drawn outcomes of all these beliefs, each of which can come alone.
+
+        Outcomes of beliefs that share no variable with others, by any steps, do not hinder each other.
+        """
+        by_class: dict[str, list[int]] = {}
+        for table in tables:
+            by_class.setdefault(self._class_of[table.index], []).append(table.index)
+        for members in by_class.values():
+            if len(members) > 1:
+                key = drawn & ~self.system_mask, packed, frozenset(members)
+                if key not in self._joint:
+                    self._joint[key] = self._path_to_all(drawn, packed, key[2])
+                if not self._joint[key]:
+                    return False
+        return True
+
+    def _is_competition(self, due: Sequence[_BeliefTable], state: int) -> bool:
+        """Return whether some outcomes of beliefs that are due together exclude each other; so their order matters."""
+        pending = [other for other in self.beliefs if other.drawn(state) >= _FIRST_OUTCOME]
+        choices = [[at for at in table.outcomes if not table.silent[at]] for table in due]
+        if prod(map(len, choices)) > MAX_COMPETING_OUTCOMES:
+            return True
+        for outcomes in product(*choices):
+            drawn = state
+            for table, at in zip(due, outcomes, strict=True):
+                drawn = table.with_drawn(drawn, at + _FIRST_OUTCOME)
+            awaited = [one for one in pending if not one.silent[one.drawn(state) - _FIRST_OUTCOME]]
+            if not self._come_together(drawn, state & self.system_mask, [*due, *awaited]):
+                return True
+        return False
+
+    @cached_property
+    def _class_of(self) -> dict[int, str]:
+        """The class of each belief: those in different classes have steps without common variables."""
+        steps = self.system.steps
+        footprints = [frozenset[str]().union(*(steps[step].footprint for step in one.event_of)) for one in self.beliefs]
+        leaders = merged_classes(
+            {name: name for name in self.system.variable}, (*(step.footprint for step in steps), *footprints)
         )
+        return {
+            one.index: leaders[min(names)] if names else "" for one, names in zip(self.beliefs, footprints, strict=True)
+        }
+
+    def _path_to_all(self, drawn: int, packed: int, pending: frozenset[int]) -> bool:
+        """Return whether unseen steps, and the outcomes themselves, bring about all of these outcomes.
+
+        Receipts of what is in flight, or is such an outcome, are no hindrance while the other beliefs hold. After
+        `MAX_JOINT_STATES` the answer is that they do.
+        """
+        steps = self.system.steps
+        arriving = frozenset(steps[step].event for step, _ in self.enabled(packed) if step in self._own_receipts)
+        new = [(packed, pending, arriving)]
+        visited = set(new)
+        while new and len(visited) <= MAX_JOINT_STATES:
+            state, missing, arriving = new.pop()
+            if not missing:
+                return True
+            for step, target in self.enabled(state):
+                covering = [one for one in self._by_step.get(step, ()) if one.drawn(drawn) not in (_IDLE, _LOST)]
+                outcomes = frozenset(one.index for one in covering)
+                if self.is_own[step] and not covering:
+                    continue
+                if not outcomes <= missing and not outcomes.isdisjoint(pending):
+                    continue
+                if any(one.event_of.get(step) != one.drawn(drawn) - _FIRST_OUTCOME for one in covering):
+                    continue
+                left = missing - outcomes
+                is_receipt = step in self._own_receipts and steps[step].event in arriving
+                is_unseen = not (target ^ state) & self.view_mask
+                if covering or is_unseen or (is_receipt and all(self.beliefs[at].condition(target) for at in left)):
+                    node = target, left, arriving | {steps[step].event} if covering else arriving
+                    if node not in visited:
+                        visited.add(node)
+                        new.append(node)
+        return bool(new)
 
     def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
         """Return whether the outcomes can come without messages of the other beliefs."""
@@ -451,10 +546,7 @@ class Game:
                     is_forbidden = True
                 continue
             move = step, target, forced or is_outcome
-            if blocked or not all(
-                step in table.steps[outcome] or self._can_come(table, outcome, target, self._blocks(state, table))
-                for table, outcome in awaited
-            ):
+            if blocked or not self._all_can_come(state, step, target, awaited):
                 refused.append(move)
             else:
                 moves.append(move)
@@ -464,6 +556,19 @@ class Game:
             own = []
         may_stop = not awaited and not any(forced for _, _, forced in moves)
         return self._actions(state, moves, own, may_stop, is_forbidden)
+
+    def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
+        """Return whether the outcomes that are awaited can come after a step, on one path."""
+        left = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
+        if not all(self._can_come(table, outcome, target, self._blocks(state, table)) for table, outcome in left):
+            return False
+        holding = [table for table, _ in left if table.condition(target)]
+        if len(holding) < 2:
+            return True
+        for table in self._by_step.get(step, ()):
+            if step in table.event_of and table.drawn(state) == table.event_of[step] + _FIRST_OUTCOME:
+                state = table.with_drawn(state, _OVER)
+        return self._come_together(state, target, holding)
 
     def _actions(
         self,

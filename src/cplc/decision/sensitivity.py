@@ -15,16 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.components import (
-    ComponentCache,
-    ComponentGroup,
-    ComponentMdp,
-    largest,
-    product_bounds,
-    products_of_others,
-    rewards_by_step,
-)
+from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, rewards_by_step
 from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
 from cplc.decision.rewards import StepRewards, expected_total_reward, step_rewards
 from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
