@@ -20,7 +20,7 @@ from cplc.cli.main import run
 from cplc.compilation.explored_game import explored_game
 from cplc.compilation.participants import ParticipantQuery, participants
 from cplc.decision.mdp import explore
-from cplc.decision.reachability import OrderedMdp, ReachabilityObjective, solve
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve
 from cplc.export import prism_game
 from cplc.export.prism_game import Distribution, StochasticGame
 
