@@ -19,6 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from importlib.util import find_spec
 from math import comb, prod
 from multiprocessing import get_context
@@ -28,6 +29,8 @@ from typing import Any
 
 from tests.support.decision_models import ecommerce
 
+import cplc
+from cplc.compilation import CplCompilation
 from cplc.decision import analyse
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
@@ -36,6 +39,8 @@ from cplc.system.participant import Belief, Participant, Worth
 
 importlib.import_module("numpy")  # loaded before the measurement
 _ONE = 0.846415
+_LONGEST_ADVICE = 0.05
+"""Seconds that advice in the middle of a run may take."""
 _STORM_STATES = 200_000
 """More take Storm's explicit engine gigabytes."""
 _AMOUNTS = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
@@ -142,6 +147,22 @@ def stock(copies: int) -> str:
     )
 
 
+def advice(copies: int) -> str:
+    """The slowest of the first advice in each of some states of a run, once the example is loaded."""
+    text = (Path(__file__).parents[1] / "examples" / "ecommerce.cpl").read_text(encoding="utf-8")
+    protocol = cplc.compile(text, parameters={"copies": str(copies)})
+    run = ["propose[1]", "offer[1]", "pay[1]", "order[1]", "provide[1]"]
+    cplc.decide(protocol, "Bob", run[:1])
+    seconds = [_timed(partial(_advised, protocol, run[:length]))[0] for length in range(2, len(run) + 1)]
+    slowest = max(seconds)
+    name = f"{copies} copies, advice in the middle of a run"
+    return f"{name:44} {slowest:9.4f} of {_LONGEST_ADVICE}: {slowest / _LONGEST_ADVICE:.2f}"
+
+
+def _advised(protocol: CplCompilation, run: list[str]) -> float:
+    return float(len(cplc.decide(protocol, "Bob", run).options))
+
+
 def main() -> None:
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     rows: list[tuple[Callable[[int], str], int]] = [(whole, copies) for copies in range(1, largest + 1)]
@@ -152,6 +173,8 @@ def main() -> None:
     for row, copies in rows:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
             print(alone.submit(row, copies).result(), flush=True)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+        print(alone.submit(advice, 3).result(), flush=True)
 
 
 if __name__ == "__main__":

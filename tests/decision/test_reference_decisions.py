@@ -182,6 +182,27 @@ def test_round_of_one_buyer_ends_without_the_other() -> None:
         assert line.verdict == "take part"
 
 
+@pytest.mark.parametrize(("goal", "figure"), [("serve[1] & !serve[2]", 1), ("serve[1] & !ask[2]", 0)])
+def test_components_that_look_alike_have_goals_of_their_own(goal: str, figure: int) -> None:
+    text = f"""cpl 2
+protocol Stand sync {{
+  role Seller
+  role Buyer[2]
+  for b in Buyer {{
+    b -> Seller : ask
+    Seller -> b : serve  after ask
+    Seller -> b : deny   after ask
+    choice serve | deny
+  }}
+  agent Pia plays Seller {{ goal {goal} }}
+  analyze Pia assuming Buyer: achievement >= 1
+}}
+"""
+    analysis = analysis_of(text, [[("achievement", ">=", Fraction(1))]])
+    assert analysis.figure("achievement").guaranteed.low == figure
+    assert analysis.lines[0].verdict == ("take part" if figure else "stay away")
+
+
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
     body = """
   Ann -> Bob : ask

@@ -145,6 +145,8 @@ class Game:
         self._moves: dict[State, list[tuple[Move, State]]] = {}
         self._observations: dict[State, object] = {}
         self._conditions: dict[State, tuple[bool, ...]] = {}
+        self._arriving: dict[State, frozenset[str]] = {}
+        """The messages that are in flight to the participant."""
         self._leads: dict[tuple[State, Draws, frozenset[int], frozenset[int], frozenset[str]], bool] = {}
         self.start = self._explore()
         if self._has_cycle():
@@ -285,13 +287,16 @@ class Game:
         The receipt of a message that is in flight already, or is such an outcome, will come: it is no hindrance while
         the beliefs hold.
         """
-        world = self.reference.world(state)
-        arriving = frozenset(
-            one.name
-            for one in self.model.messages
-            if any(receiver in self.roles and world.in_flight(one.name, receiver) for receiver in one.receivers)
-        )
-        return self._leads_to(state, draws, targets, avoiding, arriving)
+        if not targets:
+            return True
+        if state not in self._arriving:
+            world = self.reference.world(state)
+            self._arriving[state] = frozenset(
+                one.name
+                for one in self.model.messages
+                if any(receiver in self.roles and world.in_flight(one.name, receiver) for receiver in one.receivers)
+            )
+        return self._leads_to(state, draws, targets, avoiding, self._arriving[state])
 
     def _leads_to(
         self, state: State, draws: Draws, targets: frozenset[int], avoiding: frozenset[int], arriving: frozenset[str]

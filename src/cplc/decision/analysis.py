@@ -344,7 +344,13 @@ class _Analysing:
         result = replace(self._asked(thresholds, self.assumed), front=self._front(thresholds))
         if VERDICT_OF_PLAN[result.verdict] == "holds" or not self.has_silence:
             return result
-        return replace(result, sufficient=self._sufficient(thresholds))
+        sufficient = self._sufficient(thresholds)
+        if not sufficient:
+            return result
+        coalitions = self._coalitions()
+        helping = frozenset(role for name in sufficient[0] for role in coalitions[name])
+        plan = self._asked(thresholds, self.assumed | helping).plan
+        return replace(result, sufficient=sufficient, sufficient_plan=plan)
 
     def _asked(self, thresholds: tuple[Threshold, ...], assumed: frozenset[str]) -> LineResult:
         try:

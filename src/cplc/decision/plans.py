@@ -80,6 +80,17 @@ class ParetoPoint:
     plan: tuple[PartPlan, ...]
 
 
+_PartKey = tuple[int, int]
+
+
+def _part_key(part: Part) -> _PartKey:
+    """Return the identity of the model and the objectives of a part, which its problem keeps alive.
+
+    Components that look alike share a model, but not always a goal.
+    """
+    return id(part.whole), id(part.objectives)
+
+
 class PlanProblem:
     """The figures of one attitude of the participant, together and alone."""
 
@@ -90,7 +101,7 @@ class PlanProblem:
         self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
-        self._attained_by_whole: dict[tuple[int, int], Attained] = {}
+        self._attained_by_part: dict[tuple[_PartKey, int], Attained] = {}
 
     # --- figures alone
 
@@ -141,10 +152,10 @@ class PlanProblem:
         )
 
     def _attained(self, part: Part, dimension: int) -> Attained:
-        key = id(part.whole), dimension
-        if key not in self._attained_by_whole:
-            self._attained_by_whole[key] = self._best_attained(part, dimension)
-        return self._attained_by_whole[key]
+        key = _part_key(part), dimension
+        if key not in self._attained_by_part:
+            self._attained_by_part[key] = self._best_attained(part, dimension)
+        return self._attained_by_part[key]
 
     def _best_attained(self, part: Part, dimension: int) -> Attained:
         objective = part.objectives[dimension]
@@ -361,7 +372,7 @@ class PlanProblem:
             return False
         cap = _CAPS[0]
         for part in deciding:
-            vectors = [vector for vector, _ in self._front(part.whole, part, cap, "upper").initial(cap, "upper")]
+            vectors = [vector for vector, _ in self._front(part, cap, "upper").initial(cap, "upper")]
             for weights in normals(vectors):
                 most, _ = weighted_value(part.ordered, part.objectives, weights)
                 here = max(sum(float(w) * x for w, x in zip(weights, one, strict=True)) for one in vectors)
@@ -408,7 +419,7 @@ class PlanProblem:
         if any(part.times > 1 for part in deciding):
             return Decided("unknown", reason="many parts that look alike, in each of which its own choices trade off")
         for cap in _CAPS:
-            upper = self._combined([self._front(part.whole, part, cap, "upper") for part in self.parts], cap)
+            upper = self._combined([self._front(part, cap, "upper") for part in self.parts], cap)
             passing = [picks for vector, picks in upper if self._may_pass(vector, thresholds)]
             if not passing:
                 return Decided("fails")
@@ -433,7 +444,7 @@ class PlanProblem:
         """Treat parts that look alike one by one where their choices trade off: their plans may differ."""
         separate: list[Part] = []
         for part in self.parts:
-            one = self._front(part.whole, part, _CAPS[0], "upper")
+            one = self._front(part, _CAPS[0], "upper")
             if 1 < part.times <= _MAX_SEPARATE and len(one.initial(_CAPS[0], "upper")) > 1:
                 separate += (replace(part, members=(member,)) for member in part.members)
             else:
@@ -441,16 +452,16 @@ class PlanProblem:
         self.parts = tuple(separate)
 
     def _fronts(self, cap: int) -> list[Front]:
-        return [self._front(part.whole, part, cap, "upper") for part in self.parts]
+        return [self._front(part, cap, "upper") for part in self.parts]
 
     @cached_property
-    def _front_memo(self) -> dict[tuple[int, int, Side], Front]:
+    def _front_memo(self) -> dict[tuple[_PartKey, int, Side], Front]:
         return {}
 
-    def _front(self, whole: ObservedMdp, part: Part, cap: int, side: Side) -> Front:
-        key = id(whole), cap, side
+    def _front(self, part: Part, cap: int, side: Side) -> Front:
+        key = _part_key(part), cap, side
         if key not in self._front_memo:
-            self._front_memo[key] = front(whole.model, part.objectives, cap, side)
+            self._front_memo[key] = front(part.whole.model, part.objectives, cap, side)
         return self._front_memo[key]
 
     def _combined(self, fronts: Sequence[Front], cap: int) -> list[tuple[Vector, tuple[Entry, ...]]]:
@@ -493,7 +504,7 @@ class PlanProblem:
         """Return the plan that the entries describe, if it chooses alike in all states that look alike."""
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
-            choices = choices_of(part.whole, self._front(part.whole, part, cap, "upper"), entry)
+            choices = choices_of(part.whole, self._front(part, cap, "upper"), entry)
             if any(len(several) > 1 for several in choices.values()):
                 return self._plans_by_histories(entries, cap)
             plan = {place: next(iter(several)) for place, several in choices.items()}
@@ -507,9 +518,7 @@ class PlanProblem:
                 histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
             except ResourceExhausted:
                 return None
-            choices = choices_by_histories(
-                part.whole, self._front(part.whole, part, cap, "upper"), entry, histories, origin
-            )
+            choices = choices_by_histories(part.whole, self._front(part, cap, "upper"), entry, histories, origin)
             if choices is None:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
@@ -527,7 +536,7 @@ class PlanProblem:
         ]
         rest = self._neutral()
         for one in fixed_parts:
-            (entry,) = self._front(one.whole, one.part, _CAPS[0], "upper").initial(_CAPS[0], "upper")
+            (entry,) = self._front(one.part, _CAPS[0], "upper").initial(_CAPS[0], "upper")
             rest = self._joined(rest, self._power(entry[0], one.part.times))
         stack: list[dict[Hashable, Hashable]] = [{}]
         work = nodes = 0

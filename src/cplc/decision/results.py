@@ -233,6 +233,8 @@ class LineResult:
     """Staying away meets the thresholds too."""
     sufficient: tuple[tuple[str, ...], ...] = ()
     """The smallest sets of other roles that make it pass if they keep going."""
+    sufficient_plan: PlanFigures | None = None
+    """A plan that passes if the first of these sets keeps going, with what it guarantees then."""
     front: tuple[PlanFigures, ...] = ()
     """The Pareto points, where own choices trade off."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import pairwise
@@ -13,7 +13,7 @@ from cplc.decision.results import Analysis, Distribution, TotalReward
 from cplc.decision.statistical import Estimate
 from cplc.records import dataclass
 from cplc.report.decision_text import Hinge, hinges
-from cplc.report.number_text import LEVEL, number_text
+from cplc.report.number_text import LEVEL, money, number_text, percent
 from cplc.system.participant import Aspect, Participant, Threshold
 
 # --- Drawings of numbers: on which beliefs a figure hangs, and how probable each value is
@@ -75,30 +75,37 @@ class Bar:
     always: float
 
 
-def tornado(title: str, figure: float, bars: Sequence[Bar], thresholds: Sequence[tuple[str, float]] = ()) -> str:
-    """Return how far the figure goes when what is believed never happens, or always; the weightiest is on top."""
+def tornado(
+    title: str,
+    figure: float,
+    bars: Sequence[Bar],
+    thresholds: Sequence[tuple[str, float]] = (),
+    text: Callable[[float], str] = money,
+) -> str:
+    """Return how far the figure goes when what is believed never happens, or always; the weightiest is on top.
+
+    ``text`` writes a figure: as money, or in percent.
+    """
     shown = bars[:_ROWS]
     numbers = [figure, *(value for _, value in thresholds), *(end for bar in shown for end in (bar.never, bar.always))]
     scale = _scale(min(numbers), max(numbers), _LEFT, _WIDTH - _RIGHT)
     colours = (("never", "if it never happens"), ("always", "if it always happens"))
-    key = _key(colours, f"as believed: {_number(figure)}")
-    marks = _Marks(scale, [(text, value, "asked") for text, value in thresholds])
+    key = _key(colours, f"as believed: {text(figure)}")
+    marks = _Marks(scale, [(name, value, "asked") for name, value in thresholds])
     top = key.bottom + marks.height
     bottom = top + _ROW * len(shown) + 6
     more = len(bars) - len(shown)
-    body = [*key.body, *_grid(scale, top, bottom), *marks.drawn(top, bottom)]
+    body = [*key.body, *_grid(scale, top, bottom, text), *marks.drawn(top, bottom)]
     for at, bar in enumerate(shown):
-        body += _row(scale, figure, bar, top + _ROW * at)
+        body += _row(scale, figure, bar, top + _ROW * at, text)
     body += _Marks(scale, [("", figure, "mark")]).drawn(top, bottom)
     if more:
         body.append(_text(16, bottom + 38, f"and {more} more that count less", "faint"))
-    description = "; ".join(
-        f"{bar.name}: {_number(bar.never)} if never, {_number(bar.always)} if always" for bar in shown
-    )
-    return _svg(title, f"{_number(figure)} as believed. {description}.", bottom + (50 if more else 28), body)
+    description = "; ".join(f"{bar.name}: {text(bar.never)} if never, {text(bar.always)} if always" for bar in shown)
+    return _svg(title, f"{text(figure)} as believed. {description}.", bottom + (50 if more else 28), body)
 
 
-def _row(scale: _Scale, figure: float, bar: Bar, y: float) -> Iterator[str]:
+def _row(scale: _Scale, figure: float, bar: Bar, y: float, text: Callable[[float], str]) -> Iterator[str]:
     """Yield the name of the belief, and below it the bar with a number at each end."""
     apart = (bar.never - figure) * (bar.always - figure) <= 0
     first, baseline = y + 18, y + 18 + _BAR - 4
@@ -110,7 +117,7 @@ def _row(scale: _Scale, figure: float, bar: Bar, y: float) -> Iterator[str]:
         x, end = sorted((scale.x(figure), scale.x(value)))
         yield _rect(x, at, end - x, _BAR if apart else _BAR // 2, kind)
     low, high = sorted((bar.never, bar.always))
-    left, right = _number(low), _number(high)
+    left, right = text(low), text(high)
     yield _text(max(scale.x(min(low, figure)) - 4, _CHARACTER * len(left)), baseline, left, "value end")
     begin = min(scale.x(max(high, figure)) + 4, _WIDTH - _CHARACTER * len(right))
     yield _text(begin, baseline, right, "value") + "</g>"
@@ -173,7 +180,8 @@ def staircase(
         for share, kind in ((most, "open"), (least, "gain")):
             body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
         for share in dict.fromkeys((least, most)) if len(levels) <= _DISTINCT else ():
-            body += room.label(x + width / 2, bottom - share * (bottom - top) - 5, _percent(share))
+            if width >= _CHARACTER * len(_percent(share)):  # else it would cross the edge of the step, or a mark
+                body += room.label(x + width / 2, bottom - share * (bottom - top) - 5, _percent(share))
         body.append("</g>")
     body += mark_lines.drawn(top - _LINE, bottom)
     description = "; ".join(
@@ -227,14 +235,14 @@ def front_chart(
     top = key.bottom + 12 + _LINE
     bottom = top + _HEIGHT
     room = _Room()
-    body = [*key.body, *_grid(across, top, bottom)]
+    body = [*key.body, *_grid(across, top, bottom, _unit(axes[0]))]
     for tick in upwards.ticks:
         y = bottom - upwards.x(tick)
         body.append(
             f'<line class="grid" x1="{_at(across.left)}" y1="{_at(y)}" x2="{_at(across.x(across.ticks[-1]))}"'
             f' y2="{_at(y)}"/>'
         )
-        text = _number(tick)
+        text = _unit(axes[1])(tick)
         body += room.label(across.left - 6 - _CHARACTER * len(text) / 2, y + 4, text, "faint value")
     left, right = across.left, across.x(across.ticks[-1])
     for limit, is_across in zip(limits, (True, False), strict=True):
@@ -243,13 +251,18 @@ def front_chart(
             y1, y2 = (top, bottom) if is_across else (bottom - upwards.x(limit), bottom - upwards.x(limit))
             body.append(f'<line class="asked" x1="{_at(x1)}" y1="{_at(y1)}" x2="{_at(x2)}" y2="{_at(y2)}"/>')
     for x, y in ordered:
-        name = f"{axes[0]} {_number(x)}, {axes[1]} {_number(y)}"
+        name = f"{axes[0]} {_unit(axes[0])(x)}, {axes[1]} {_unit(axes[1])(y)}"
         place = f'cx="{_at(across.x(x))}" cy="{_at(bottom - upwards.x(y))}"'
         body.append(f'<g><title>{escape(name)}</title><circle class="gain" {place} r="5"/></g>')
     body.append(_text(_WIDTH - 24, bottom + 32, f"{axes[0]} →", "faint end"))
     body.append(_text(16, top - 12, f"↑ {axes[1]}", "faint"))
-    description = "; ".join(f"{axes[0]} {_number(x)} with {axes[1]} {_number(y)}" for x, y in ordered)
+    description = "; ".join(f"{axes[0]} {_unit(axes[0])(x)} with {axes[1]} {_unit(axes[1])(y)}" for x, y in ordered)
     return _svg(title, f"{description}.", bottom + 44, body)
+
+
+def _unit(aspect: str) -> Callable[[float], str]:
+    """Return the text of a figure: probabilities in percent."""
+    return money if aspect == "value" else percent
 
 
 def _range(values: Sequence[float], limit: float | None) -> tuple[float, float]:
@@ -294,6 +307,10 @@ def _step(least: float) -> float:
 # --- pieces
 
 
+def _number(number: float) -> str:
+    return f"{number + 0.0:.6g}" if abs(number) > 1e-12 else "0"
+
+
 class _Room:
     """The places of labels: one that would meet another is left out."""
 
@@ -312,12 +329,12 @@ class _Room:
             yield _text(x, y, text, f"{kind} middle")
 
 
-def _grid(scale: _Scale, top: float, bottom: float) -> Iterator[str]:
+def _grid(scale: _Scale, top: float, bottom: float, text: Callable[[float], str] = _number) -> Iterator[str]:
     room = _Room()
     for tick in scale.ticks:
         x = _at(scale.x(tick))
         yield f'<line class="grid" x1="{x}" y1="{_at(top)}" x2="{x}" y2="{_at(bottom)}"/>'
-        yield from room.label(scale.x(tick), bottom + 16, _number(tick), "faint")
+        yield from room.label(scale.x(tick), bottom + 16, text(tick), "faint")
 
 
 class _Marks:
@@ -383,10 +400,6 @@ def _at(place: float) -> str:
     return f"{place:.1f}".removesuffix(".0")
 
 
-def _number(number: float) -> str:
-    return f"{number + 0.0:.6g}" if abs(number) > 1e-12 else "0"
-
-
 def _percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f}".removesuffix(".0") + " %"
 
@@ -417,11 +430,11 @@ def drawings(
         if bars := _bars(every, figure.aspect):
             title = f"{participant.name}: what its {figure.aspect} depends on"
             limits = [
-                (f"{one.relation} {number_text(one.value)}", float(one.value))
+                (f"{one.relation} {percent(one.value)}", float(one.value))
                 for one in thresholds
                 if one.aspect == figure.aspect
             ]
-            yield f"{participant.name}.{figure.aspect}", tornado(title, figure.guaranteed.middle, bars, limits)
+            yield f"{participant.name}.{figure.aspect}", tornado(title, figure.guaranteed.middle, bars, limits, percent)
     if gain is None:
         return
     if bars := _bars(every, "value"):

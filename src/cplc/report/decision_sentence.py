@@ -19,8 +19,10 @@ _MISHAP = Fraction(1, 2)
 
 
 def sentences(participant: Participant, analysis: Analysis, line: LineResult) -> Iterator[str]:
-    """Yield the answer, and then what costs most."""
+    """Yield the answer, what happens without the roles that it depends on, and what costs most."""
     yield _answer(analysis, line)
+    if line.verdict == "stay away" and line.sufficient:
+        yield f"Otherwise nothing ensures that {_goals(analysis, line)}."
     if line.verdict in ("take part", "stay away"):
         yield from _cause(participant, analysis, line)
 
@@ -33,8 +35,9 @@ def _answer(analysis: Analysis, line: LineResult) -> str:
         case "indifferent":
             return "It makes no difference: staying away meets this too."
         case "stay away" if line.sufficient:
-            missing = _goals(analysis, line)
-            return f"Take part only if {_on_whom(line.sufficient)}: otherwise nothing ensures that {missing}."
+            plan = line.sufficient_plan if len(line.sufficient) == 1 else None
+            then = "" if plan is None else f": then {_promises(plan.figures)}"
+            return f"Take part only if {_on_whom(line.sufficient)}{then}."
         case "stay away":
             return f"Stay away: {_why_not(analysis, line.thresholds)}."
         case _:

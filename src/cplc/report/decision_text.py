@@ -8,6 +8,7 @@ from cplc.control_characters import printable
 from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Situation
 from cplc.logic.expressions import Value, value_text
 from cplc.records import dataclass
+from cplc.report.folded_rules import folded_rules
 from cplc.report.number_text import MOST, number_text, wrapped
 from cplc.report.step_text import variable_text
 from cplc.system.model import System
@@ -100,10 +101,20 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
 
 def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     """Yield the rules of a strategy, and how many situations they leave out."""
+    folded = folded_rules(system, strategy.situations)
+    for text in folded:
+        yield from wrapped(text, "    ")
+    if folded:
+        return
     situations_left = len(strategy.situations)
     for rule in rules_of(system, strategy.situations):
         situations_left -= rule.times
-        sees = ", ".join(_seen(system, name, value) for name, value in rule.observation)
+        own = {step.partition(" ")[2].partition("(")[0] for step in rule.steps}
+        sees = ", ".join(
+            _seen(system, name, value)
+            for name, value in rule.observation
+            if value or system.variable[name].about not in own  # nothing is sent after itself
+        )
         steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
         yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
     if situations_left:

@@ -42,15 +42,13 @@ def estimate_text(
     assumption: str = "",
 ) -> str:
     """Return the estimate as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, thresholds, style, assumption))
-
-
-def _lines(
-    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], style: Style, assumption: str
-) -> Iterator[str]:
-    sampling = estimate.sampling
     assuming = f", assuming {assumption}" if assumption else ""
-    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
+    heading = f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}{assuming}"
+    return "".join(f"{line.rstrip()}\n" for line in (heading, *_lines(estimate, thresholds, style)))
+
+
+def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
+    sampling = estimate.sampling
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
     first, *more = wrapped(
         f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "

@@ -302,11 +302,14 @@ def family_games(draw: st.DrawFn) -> Draft:
     }
     silent = " | silent 0.3 }" if kind == "offer" else " | silent 0.3"
     belief = beliefs[kind].removesuffix(" }") + silent if shares[0] == "0.2" and pair else beliefs[kind]
+    goal_of_each = {"ask": "give[1] & !ask[2]", "offer": "yes[1] & !offer[2]"}
     atoms = {"ask": ("give[c]", "(ask[c] -> give[c])"), "offer": ("yes[c]", "(offer[c] -> yes[c])")}
     quantifier = draw(st.sampled_from(("forall", "exists")))
     goal = draw(st.sampled_from(("give[1]", "!ask[1] | give[1]", "give[1] & !give[2]")))
     if kind in atoms:
         goal = f"{quantifier} c in Fay: {draw(st.sampled_from(atoms[kind]))}"
+        if one_in(draw, 3):
+            goal = goal_of_each[kind]
     paid = {"ask": "give", "offer": "yes", "member": "give[1]"}[kind]
     cost = {"ask": "ask", "offer": "offer", "member": "ask[1]"}[kind]
     values = ((paid, "+10"), (cost, draw(st.sampled_from(("-4", "-8"))))) if one_in(draw, 2) else ()
