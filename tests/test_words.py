@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,3 +138,8 @@ def test_decision_records_have_one_header() -> None:
         heading = page.read_text(encoding="utf-8").split("\n")[0]
         assert heading.startswith(f"# {int(page.name[:4])}. "), f"{page.name}: `# N. Noun phrase of the decision`"
         assert not _HEADLESS.match(heading.partition(". ")[2])
+
+
+def test_decision_records_have_numbers_of_their_own() -> None:
+    counts = Counter(page.name[:4] for page in (_ROOT / "docs" / "adr").glob("*.md"))
+    assert [number for number, count in counts.items() if count > 1] == [], "take the next free number"

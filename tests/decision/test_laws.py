@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support.decision_verdicts import analysis_of
+from tests.reference.decisions import Requirement
+from tests.support.decision_verdicts import analysis_of, mistakes
 from tests.support.generators.decision_games import NAME, ROLE, Belief, Draft, Sending, decision_games
 from tests.support.random_examples import examples
 
@@ -118,3 +121,38 @@ def test_additional_message_that_costs_does_not_lower_the_value() -> None:
     more = replace(draft, messages=body, values=values)
     figures = [_alone(analysis_of(one.text(), []))["value"] for one in (draft, more)]
     assert figures == [Bounds(Fraction(1), Fraction(1))] * 2
+
+
+# --- independent parts
+
+_TWO_DEALS = Draft(
+    (ROLE, "Bob", "Cyd"),
+    (
+        Sending("a1", ROLE, "Bob"),
+        Sending("a3", ROLE, "Cyd"),
+        Sending("c4", "Cyd", ROLE, "a3"),
+        Sending("c5", "Cyd", ROLE, "a3"),
+    ),
+    choices=(("c4", "c5"),),
+    goals=("a1",),
+    values=(("a1", "+1"), ("a3", "-2"), ("c4", "+3")),
+    beliefs=(Belief("Cyd", (("c4", "0.5"), ("c5", "0.5")), "a3"),),
+)
+"""A deal that gains and one that loses, without common variables."""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [("achievement", ">=", Fraction(1)), ("value", ">=", Fraction(1))],
+        [("achievement", ">=", Fraction(1)), ("value", ">", Fraction(1))],
+        [("achievement", ">=", Fraction(1)), ("benefit", ">=", Fraction(1))],
+        [("conformance", ">=", Fraction(1)), ("value", ">=", Fraction(0))],
+        [("benefit", ">", Fraction("0.5")), ("value", ">=", Fraction("0.5"))],
+        [("value", ">", Fraction("1.5"))],
+    ],
+)
+def test_one_plan_may_stay_away_in_one_part_and_take_part_in_another(line: list[Requirement]) -> None:
+    counts: Counter[str] = Counter()
+    assert list(mistakes(_TWO_DEALS, [line], counts)) == []
+    assert counts["stay away: undecided"] == 0

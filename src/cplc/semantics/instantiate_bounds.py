@@ -120,7 +120,7 @@ class BoundInstantiator:
         if one is None or other is None:
             for message in self._table.messages:
                 parties = self._table.parties[message]
-                yield parties.first, parties.second
+                yield from ((parties.first, receiver) for receiver in parties.receivers)
             return
         resolver = Resolver(self._table, pending.protocol_instance, pending.values)
         for sender in resolver.agents(one):
