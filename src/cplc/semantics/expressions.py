@@ -303,8 +303,10 @@ class ExpressionChecker:
             case resolved.Instance(symbol) as instance:
                 return self._atom(ref, symbol, instance, purpose)
             case resolved.AllOf(role):
-                message = f"`{role.name}` is a family of roles, not a condition"
-                self._error(rules.WRONG_KIND, ref.span, message)
+                is_index = purpose is Purpose.CONSTANT
+                message = f"`{role.name}` is a family of roles, not {'an index' if is_index else 'a condition'}"
+                hint = Note(f"`forall c in {role.name}:` before the formula, and `c` here, is about each of them")
+                self._error(rules.WRONG_KIND, ref.span, message, *((hint,) if is_index else ()))
                 return _WRONG
             case _:
                 return _WRONG

@@ -385,7 +385,10 @@ class ClauseInstantiator:
             if len(senders) > 1:
                 shown = " and ".join(f"`{sender}`" for sender in senders)
                 message = f"The messages of this choice have different senders: {shown}"
-                self._table.report(rules.CHOICE_OF_MANY, pending.body.span, message)
+                hint = Note(
+                    "only one role can choose; messages of several exclude each other by `unless`, as far as seen"
+                )
+                self._table.problems.report(rules.CHOICE_OF_MANY, pending.body.span, message, hint)
             for name in members:
                 rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
         return rivals

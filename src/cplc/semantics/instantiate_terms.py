@@ -167,7 +167,9 @@ class Resolver:
                 self._table.problems.report(rules.LEFT_OUT_INSTANCE, tree.span, message, *self._where())
             return None
         message = f"There is no `{name}`"
-        self._table.problems.report(rules.INDEX_OUT_OF_RANGE, tree.span, message, *self._where())
+        family = [one for one in self._table.instances() if one.partition("[")[0] == name.partition("[")[0]]
+        last = (Note(f"the last one is `{family[-1]}`"),) if family else ()
+        self._table.problems.report(rules.INDEX_OUT_OF_RANGE, tree.span, message, *last, *self._where())
         return None
 
     def instances(self, tree: resolved.Instance | resolved.EveryInstance) -> tuple[str, ...]:

@@ -351,6 +351,8 @@ class References:
         needs = f"needs {_count(len(total), 'index', 'indices')}" if total else "takes no index"
         has = f", {len(written)} written" if written and total else ""
         notes = (suggestion(f"write `{shape}`", shape),) if total else ()
+        if (outside := [binder for binder in total if binder.name not in scope.locals]) and not written:
+            notes = (_in_loops(span.text.split("[")[0], shape, outside, len(total)),)
         self._error(rules.WRONG_INDICES, span, f"`{span.text}` {needs}{has}", *notes)
         return None
 
@@ -584,3 +586,15 @@ class SymbolLookup:
             case _:
                 return
         self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {expected}")
+
+
+def _in_loops(name: str, shape: str, binders: Sequence[resolved.Binder], indices: int) -> Note:
+    """Return the note that an indexed name stands inside loops over the binders, or names one instance."""
+    one = f"{name}[{', '.join(['1'] * indices)}]"
+    families = [(one.name, one.domain.role.name) for one in binders if isinstance(one.domain, resolved.FamilyDomain)]
+    if len(families) < len(binders):
+        return suggestion(f"`{shape}` stands inside its loop, `{one}` is one of them", one)
+    blocks = " ".join(f"for {variable} in {family} {{ … }}" for variable, family in families)
+    quantified = " ".join(f"forall {variable} in {family}:" for variable, family in families)
+    text = f"in a formula write `{quantified} … {shape}`, elsewhere `{shape}` inside `{blocks}`; `{one}` is one of them"
+    return suggestion(text, one)

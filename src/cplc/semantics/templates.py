@@ -439,8 +439,11 @@ class TemplateBuilder:
         for role in inside.roles:
             if role.name not in first:
                 message = f"The role `{role.name}` of `{inside.name}` is not bound"
+                hint = Note(f"write `{role.name} = …` among its arguments, with a role of this protocol")
                 declared = Note("declared here", role.span)
-                self._problems.report(rules.UNBOUND_ROLE, use, message, declared, arguments=(("unbound", role.name),))
+                self._problems.report(
+                    rules.UNBOUND_ROLE, use, message, hint, declared, arguments=(("unbound", role.name),)
+                )
         for parameter in inside.parameters.values():
             if parameter.name not in first and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has neither a value nor a default"

@@ -170,9 +170,16 @@ class _Scanner:
             rest = at + 1
             while rest < end and sign(self.source.text, rest) is None:
                 rest += 1
-            self.report(SYNTAX, at, rest, f"The language has no {character(first)}", *replacement(first))
+            self.report(SYNTAX, at, rest, f"The language has no {character(first)}", *self._replacement(first, at))
             yield ("_" if first.isalpha() else " ") * (rest - at)
             at = rest
+
+    def _replacement(self, sign: str, at: int) -> tuple[Note, ...]:
+        """Return the replacement of a character, with regard to the declaration in which it stands."""
+        line = self.source.text[:at].rpartition("\n")[2].lstrip()
+        if sign == "/" and line.startswith("import"):
+            return (Note('a path stands in quotes: `import "./file.cpl"`'),)
+        return replacement(sign)
 
     def _bracket(self, sign: str, offset: int) -> str:
         if sign in _CLOSES:

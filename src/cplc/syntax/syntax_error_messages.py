@@ -66,6 +66,7 @@ _UNITS: Final = {
 }  # fmt: skip
 """Names of units of time, each with the sign that this language has for it."""
 _NO_UNITS: Final = frozenset({"month", "months", "year", "years"})
+_FOR_ALL: Final = re.compile(r"\b(?:forall|exists)\s+[A-Za-z_]\w*\s*\Z")
 _SUBJECT: Final = re.compile(r"([A-Za-z_]\w*)\s*\Z")
 _QUANTITY: Final = re.compile(r"(\d+)\s*([A-Za-z]+)")
 _NUMBER_BEFORE: Final = re.compile(r"\d\s*\Z")
@@ -78,8 +79,8 @@ _UNSAID: Final = frozenset({"", "Comment"})
 
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
-    "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming", "receipt",
-    "holds", "fails", "unordered", "var", "plays", "when", "|", ">=", ">",
+    "=", ":=", ":", "->", "in", "to", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming",
+    "receipt", "holds", "fails", "unordered", "var", "plays", "when", "|", ">=", ">",
 )  # fmt: skip
 
 
@@ -154,6 +155,8 @@ class Rejection:
         """Return the expected literals, except those that only continue the previous operand."""
         continuing = {"(", "[", "@", "."} if "infix" in self.expected else {"[", "."}
         bracket = self.expected == {"["}
+        if {":", ","} <= self.expected <= {":", ",", "[", "."}:  # after a receiver: another one is rarely meant
+            continuing.add(",")
         return [sign for sign in _SIGNS if sign in self.expected and (bracket or sign not in continuing)]
 
     def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
@@ -188,6 +191,8 @@ class Rejection:
 
     def _advice_inside(self, keyword: str, token: str) -> Iterator[Note]:
         """Yield the advice for a token inside a declaration."""
+        if token == ":" and "in" in self.expected and _FOR_ALL.search(self.text, 0, self.offset):
+            yield Note("name what it ranges over: `forall c in Family: …` or `forall i in 1..n: …`")
         if token == "<<" and "operand" in self.expected:
             yield Note("a group of roles ends with `>>`: `<<A, B>> F …`")
         if ":=" in self.expected and token in ("+", "-") and (name := _SUBJECT.search(self.text, 0, self.offset)):
