@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -11,6 +12,7 @@ from tests.support.decision_models import at, belief, ecommerce, own, participan
 
 from cplc.decision import Bounds, analyse, judged
 from cplc.decision.mdp import explore
+from cplc.decision.sensitivity import flip_point
 from cplc.logic import expressions as e
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import Step, System
@@ -259,3 +261,35 @@ def test_state_limit_makes_threshold_unknown() -> None:
     assert (figure.guaranteed.low, figure.guaranteed.high) == (0, 1)
     with pytest.raises(ResourceExhausted):
         explore(*ecommerce(2), 100)
+
+
+def _flipping(bounds: Callable[[Fraction], Fraction]) -> tuple[float, int]:
+    """Return where a figure crosses one half on the way from 0.9 to 0, and how often it was computed."""
+    computed: list[Fraction] = []
+
+    def figure(probability: Fraction) -> Bounds:
+        computed.append(probability)
+        value = float(bounds(probability))
+        return Bounds(value, value)
+
+    threshold = Threshold("conformance", ">=", Fraction(1, 2))
+    return flip_point(Fraction(9, 10), Fraction(0), "holds", figure, threshold), len(computed)
+
+
+def test_flip_of_linear_figure_needs_few_solutions() -> None:
+    flip, count = _flipping(lambda probability: Fraction(1, 10) + probability * Fraction(8, 10))
+    assert flip == pytest.approx(0.5, abs=1e-11)
+    assert count <= 5
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        (lambda p: p * p, 0.5**0.5),
+        (lambda p: max(p, Fraction(1, 4)), 0.5),
+        (lambda p: min(p * 3, Fraction(6, 10)), 1 / 6),
+        (lambda p: Fraction(int(p > Fraction(1, 3))), 1 / 3),
+    ],
+)
+def test_flip_of_other_figures_found(figure: Callable[[Fraction], Fraction], expected: float) -> None:
+    assert _flipping(figure)[0] == pytest.approx(expected, abs=1e-11)

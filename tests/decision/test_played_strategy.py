@@ -12,9 +12,10 @@ from cplc.decision.statistical import Sampling
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _SAMPLING = Sampling(1500, seed=1, confidence=0.9999)
+_NAMES = sorted(path.stem for path in _EXAMPLES.glob("*.cpl") if "\n  agent " in path.read_text(encoding="utf-8"))
 _CASES = [
     pytest.param(name, position, id=f"{name}-{query.participant.name}-{position}")
-    for name in ("ecommerce", "marketplace", "agent_payments")
+    for name in _NAMES
     for position, query in enumerate(participants(cplc.compile((_EXAMPLES / f"{name}.cpl").read_text())))
 ]
 

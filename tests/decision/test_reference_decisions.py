@@ -203,6 +203,38 @@ protocol Stand sync {{
     assert analysis.lines[0].verdict == ("take part" if figure else "stay away")
 
 
+def test_coin_of_another_component_is_within_the_bounds() -> None:
+    """A plan may toss the coin of Dan after Bob has chosen, which plans for each component by itself cannot."""
+    text = """cpl 2
+protocol Game sync {
+  role Ann
+  role Bob
+  role Cyd
+  role Dan
+  Bob -> Cyd : heads
+  Bob -> Cyd : tails
+  choice heads | tails
+  Bob -> Ann : ready  after heads | tails
+  Ann -> Cyd : callHeads
+  Ann -> Cyd : callTails
+  choice callHeads | callTails
+  Ann -> Dan : toss
+  Dan -> Ann : one  after toss
+  Dan -> Ann : two  after toss
+  choice one | two
+  agent Pia plays Ann {
+    goal heads & callHeads | tails & callTails
+    believes Dan when toss: one 0.5 | two 0.5
+  }
+  analyze Pia assuming Bob: achievement > 0.4
+}
+"""
+    analysis = analysis_of(text, [[("achievement", ">", Fraction("0.4"))]])
+    bounds = analysis.figure("achievement").guaranteed
+    assert bounds.low <= Fraction(1, 2) <= bounds.high
+    assert analysis.lines[0].verdict in ("take part", "undecided")
+
+
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
     body = """
   Ann -> Bob : ask

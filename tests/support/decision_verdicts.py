@@ -40,12 +40,17 @@ def _shown(requirement: Requirement) -> str:
     return f"{aspect} {relation} {value}"
 
 
-def analysis_of(text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True, name: str = NAME) -> Analysis:
+def analysis_of(
+    text: str, lines: Sequence[Sequence[Requirement]], *, exact: bool = True, name: str = NAME, reduction: bool = True
+) -> Analysis:
     """Return the analysis of the participant, with these lines of thresholds."""
     (query,) = participants(CplCompilation(Source("game.cpl", text)), [name])
     thresholds = [[Threshold(aspect, relation, value) for aspect, relation, value in line] for line in lines]  # type: ignore[arg-type]
     assumed = frozenset(query.assumed)
-    return analyse(query.system, query.participant, thresholds, assumed=assumed, exact=exact, sensitivity=False)
+    return analyse(
+        query.system, query.participant, thresholds,
+        assumed=assumed, exact=exact, reduction=reduction, sensitivity=False,
+    )  # fmt: skip
 
 
 def game_of(model: CheckedModel, draft: Draft, more: Collection[str] = (), *, limit: int, plans: int) -> Game:
@@ -64,6 +69,36 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
     _ = game.plans, together.plans
     analysis = analysis_of(draft.text(), lines)
     counts["games"] += 1
+    differences = list(_differences(draft, lines, model, game, together, analysis, counts))
+    if differences and analysis.work.parts > 1:
+        # A plan may wait in one component for what comes in another; the analysis by components leaves that out.
+        counts["compared without components"] += 1
+        whole = analysis_of(draft.text(), lines, reduction=False)
+        differences = list(_differences(draft, lines, model, game, together, whole, counts))
+        differences += _overclaims(lines, game, analysis)
+    yield from differences
+
+
+def _overclaims(lines: Sequence[Sequence[Requirement]], game: Game, analysis: Analysis) -> Iterator[str]:
+    """Yield what the analysis says to be guaranteed, and is not."""
+    for figure in analysis.figures:
+        right = game.alone()[ASPECTS.index(figure.aspect)]
+        if figure.guaranteed.low > right + Fraction(_CLOSE):
+            yield f"{figure.aspect} alone is {figure.guaranteed.low}, and it is only {right}"
+    for line, result in zip(lines, analysis.lines, strict=True):
+        if result.verdict in ("take part", "indifferent") and game.verdict(line) != result.verdict:
+            yield f"{result.verdict}, and it is {game.verdict(line)}"
+
+
+def _differences(
+    draft: Draft,
+    lines: Sequence[Sequence[Requirement]],
+    model: CheckedModel,
+    game: Game,
+    together: Game,
+    analysis: Analysis,
+    counts: Counter[str],
+) -> Iterator[str]:
     yield from _figures(game, together, analysis, counts)
     for line, result in zip(lines, analysis.lines, strict=True):
         expected = game.verdict(line)
@@ -121,7 +156,9 @@ def _figures(game: Game, together: Game, analysis: Analysis, counts: Counter[str
         rights = (("alone", alone), ("if the others keep going", together.alone()), ("staying away", away))
         for (kind, right), one in zip(rights, bounds, strict=True):
             counts[f"figures {kind}"] += one is not None
-            if one is not None and not _is_exact(one, right[at]):
+            if one is not None and one.low < one.high and _is_within(one, right[at]):
+                counts["figures with bounds"] += 1
+            elif one is not None and not _is_exact(one, right[at]):
                 yield f"{aspect} {kind} is {one.low}..{one.high}, and it is {right[at]}"
         if bounds[1] is None and kept_going[at] != alone[at]:
             yield f"{aspect} is {kept_going[at]} if the others keep going, which is not said"
@@ -134,6 +171,10 @@ def _front(front: Sequence[PlanFigures], game: Game, counts: Counter[str]) -> It
     aspects = [aspect for aspect, _ in front[0].figures]
     points = {tuple(bounds.low for _, bounds in point.figures) for point in front}
     counts["fronts with all points" if points == game.front(aspects) else "fronts with some points"] += 1
+
+
+def _is_within(bounds: Bounds, right: Fraction) -> bool:
+    return float(bounds.low) - _CLOSE < right < float(bounds.high) + _CLOSE
 
 
 def _is_exact(bounds: Bounds, right: Fraction) -> bool:

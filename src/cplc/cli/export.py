@@ -19,6 +19,7 @@ from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.export import TARGETS, CannotExport
+from cplc.runtime.context import ResourceExhausted
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
@@ -81,6 +82,9 @@ Examples:
 @click.option(
     "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
 )
+@click.option(
+    "--game", is_flag=True, help="With --agent: export the explored game, in which the world is another player (prism)."
+)
 @click.option("--states", is_flag=True, help="Draw the reachable states instead of the messages between roles (dot).")
 @colour_option
 @for_each_file("export")
@@ -94,6 +98,7 @@ def command(
     formula: str | None,
     assuming: tuple[str, ...] | None,
     agent: str | None,
+    game: bool,
     states: bool,
     colour: Colour,
 ) -> Exit:
@@ -109,6 +114,8 @@ def command(
         raise click.UsageError("--states requires --to dot")
     if agent is not None and (target != "prism" or formula is not None or properties):
         raise click.UsageError("--agent requires --to prism, and cannot be combined with --formula or --property")
+    if game and agent is None:
+        raise click.UsageError("--game requires --agent")
     if path == Path("-"):
         path = None
     if output.current_capture() is not None:
@@ -121,7 +128,7 @@ def command(
         if compilation is None:
             return None, diagnostics
         if agent is not None:
-            return _decision(as_protocol(compilation, file, "--agent"), agent), diagnostics
+            return _decision(as_protocol(compilation, file, "--agent"), agent, is_game=game), diagnostics
         if formula is None:
             questions = (
                 questions_of(compilation.questions, properties) if properties else compilation.declared_questions()
@@ -152,13 +159,22 @@ def command(
     return run.exit_code()
 
 
-def _decision(compilation: CplCompilation, agent: str) -> Export:
+def _decision(compilation: CplCompilation, agent: str, *, is_game: bool) -> Export:
     """Return the decision model of one participant."""
     from cplc.compilation.participants import participants
     from cplc.export import prism_mdp
 
     bound_participants, _ = select_by_name(lambda names: participants(compilation, names), (agent,), "agent")
     request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
+    if is_game:
+        from cplc.compilation.explored_game import explored_game
+        from cplc.export import prism_game
+
+        try:
+            explored = explored_game(bound_participants[0])
+        except ResourceExhausted as exhausted:
+            raise CannotExport(f"the game is too large: {exhausted}") from None
+        return prism_game.export(request, explored, bound_participants[0].label)
     return prism_mdp.export(request, bound_participants[0].participant)
 
 

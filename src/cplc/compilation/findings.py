@@ -155,7 +155,7 @@ class EstimateFinding(Finding):
         return estimate_concise(self.query.participant, self.estimate, self._asking())
 
     def data(self) -> dict[str, object]:
-        return estimate_data(self.query.participant, self.estimate, self._asking())
+        return estimate_data(self.query.participant, self.estimate, self._asking(), self.query.assumption)
 
     def drawings(self) -> Iterator[tuple[str, str]]:
         return estimate_drawings(self.query.participant, self.estimate)

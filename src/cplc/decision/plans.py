@@ -122,7 +122,23 @@ class PlanProblem:
             attained = self._attained(part, dimension)
             each.append((attained.bounds, part.times))
             plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
-        return self._together(dimension, each), tuple(plans)
+        bounds = self._together(dimension, each)
+        if len(self.parts) > 1 and any(self._is_limited(part, dimension) for part in self.parts):
+            bounds = Bounds(bounds.low, max(bounds.high, self._beforehand(dimension).high))
+        return bounds, tuple(plans)
+
+    def _is_limited(self, part: Part, dimension: int) -> bool:
+        """Return whether hidden variables cost something in a part.
+
+        Then what comes in another part may serve as a coin, which a plan for each part by itself does not have.
+        """
+        if not part.has_choices:
+            return False
+        objective = part.objectives[dimension]
+        full = initial_bounds(objective, part.ordered, self.cache.exact, self.cache.fairness)
+        return float(self._attained(part, dimension).bounds.high) < float(full.high) - TOLERANCE * max(
+            1.0, abs(float(full.high))
+        )
 
     def _best_taking_part(self, dimension: int) -> tuple[Bounds, tuple[PartPlan, ...]]:
         """Return the best of the plans that take part in one of the parts, and do their best in all others."""

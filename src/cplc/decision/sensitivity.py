@@ -200,6 +200,7 @@ def _minimum(rows: Sequence[_Row]) -> _Row:
 
 _PROBABILITY_ONE = Bounds(Fraction(1), Fraction(1))
 _BISECTIONS = 40
+"""Binary digits to which a flip is located."""
 _MAX_EFFORT = 400_000
 """Maximum number of states times probabilities."""
 
@@ -487,7 +488,7 @@ def _sensitivity(
         for threshold in thresholds
         for end, extreme in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
         if (verdict := judged(believed, threshold)) != judged(extreme, threshold)
-        for flip in (_flip_point(chance.low, end, verdict, figure, threshold),)
+        for flip in (flip_point(chance.low, end, verdict, figure, threshold),)
     ]
     return Sensitivity(
         aspect,
@@ -505,22 +506,41 @@ def _middle(bounds: Bounds) -> Number:
     return bounds.low if bounds.is_exact else bounds.middle
 
 
-def _flip_point(
+def flip_point(
     believed: Fraction,
     end: Fraction,
     verdict: Verdict,
     figure: Callable[[Fraction], Bounds],
     threshold: Threshold,
 ) -> float:
-    """Return, by bisection, a probability nearest to the believed one at which the verdict differs.
+    """Return a probability nearest to the believed one at which the verdict differs, by secants and bisection.
 
-    Invariant: the verdict is unchanged at ``same`` and differs at ``other``.
+    The figure is piecewise polynomial in the probability, mostly linear. So the bracket is first narrowed to a tiny one
+    around the root of the secant, and halved where that does not contain the flip.
+
+    Invariant: the verdict is unchanged at ``same`` and differs at ``other``; the margins are those at these ends.
     """
     same, other = believed, end
-    for _ in range(_BISECTIONS):
-        between = (same + other) / 2
-        if judged(figure(between), threshold) == verdict:
-            same = between
-        else:
-            other = between
+    margins = [_margin(figure(same), threshold), _margin(figure(other), threshold)]
+    resolution = Fraction(1, 1 << _BISECTIONS)
+    while abs(other - same) > resolution:
+        width, rise = abs(other - same), margins[1] - margins[0]
+        share = min(1.0, max(0.0, -margins[0] / rise)) if rise else 0.5
+        root = round((same + (other - same) * Fraction(share)) / resolution) * resolution
+        for candidate in (root - resolution / 2, root + resolution / 2, None):
+            if candidate is None:
+                if abs(other - same) <= width / 2:
+                    break
+                candidate = (same + other) / 2
+            if not min(same, other) < candidate < max(same, other):
+                continue
+            bounds = figure(candidate)
+            if judged(bounds, threshold) == verdict:
+                same, margins[0] = candidate, _margin(bounds, threshold)
+            else:
+                other, margins[1] = candidate, _margin(bounds, threshold)
     return float(other)
+
+
+def _margin(bounds: Bounds, threshold: Threshold) -> float:
+    return bounds.middle - float(threshold.value)

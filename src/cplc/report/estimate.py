@@ -100,12 +100,15 @@ def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
     return f"estimated {figure.goal_count / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
 
 
-def estimate_data(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> Data:
+def estimate_data(
+    participant: Participant, estimate: Estimate, thresholds: Sequence[Asking], assumption: str = ""
+) -> Data:
     """Return the estimate as what JSON can say."""
     sampling = estimate.sampling
     return {
         "agent": participant.name,
         "plays": list(participant.agents),
+        "assuming": assumption or None,
         "runs": sampling.runs,
         "seed": sampling.seed,
         "scheduler": sampling.scheduler,
