@@ -65,8 +65,10 @@ def test_agents_messages_and_commitments_are_drawn(path: Path) -> None:
         if step.kind != "restart"
         for operation in step.operations
     }
-    assert len(edges) == 2 * len(system.messages) + len(touched)
-    assert touched <= edges
+    powers = {(f'"agent {power.role}"', f'"{power.commitment}"') for power in system.powers}
+    sent_and_received = sum(1 + len(message.receivers) for message in system.messages)
+    assert len(edges) == sent_and_received + len(touched) + len(powers)
+    assert touched | powers <= edges
 
 
 @examples(20)

@@ -19,7 +19,19 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offer, Offering, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
-from cplc.system.model import Agent, Claim, Commitment, Justice, Message, Operation, Shared, Step, System, Variable
+from cplc.system.model import (
+    Agent,
+    Claim,
+    Commitment,
+    Justice,
+    Message,
+    Operation,
+    Power,
+    Shared,
+    Step,
+    System,
+    Variable,
+)
 from cplc.system.synchronous import Action, Change, Player
 
 
@@ -31,7 +43,7 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(Variable(**_tuples(entry, "domain", "initial")) for entry in data["variables"]),
         tuple(Agent(**_tuples(entry, "local")) for entry in data["agents"]),
         tuple(Shared(**entry) for entry in data["shared"]),
-        tuple(Message(**_tuples(_read(m, "sent", "received", "in_flight"), "parameters")) for m in data["messages"]),
+        tuple(map(_message, data["messages"])),
         tuple(Commitment(**_views(_read(c, "antecedent", "consequent", "on_course"))) for c in data["commitments"]),
         tuple(map(_step, data["steps"])),
         tuple(
@@ -49,6 +61,15 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(Claim(**_views(_read(claim, "content"))) for claim in data["claims"]),
         tuple(map(_player, data["players"])),
         expr_of(data["start"]),
+        powers=tuple(Power(**power) for power in data.get("powers", ())),
+    )
+
+
+def _message(data: dict[str, Any]) -> Message:
+    receivers = data["receivers"] if "receivers" in data else [data["receiver"]]
+    shared = {key: value for key, value in data.items() if key != "receiver"}
+    return Message(
+        **_tuples(_read({**shared, "receivers": receivers}, "sent", "received", "in_flight"), "parameters", "receivers")
     )
 
 

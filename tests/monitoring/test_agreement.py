@@ -22,7 +22,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logs.events import Event
 from cplc.logs.writing import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
-from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
+from cplc.monitoring.monitor import Deliveries, Invalid, Monitor, counting_ticks
 from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
@@ -183,9 +183,9 @@ def test_every_random_run_is_accepted(sample: Sample, seed: int) -> None:
             monitor.pass_ticks(_CASE)
         elif step.kind != "restart":
             kind: Literal["sent", "received"] = "received" if step.kind == "receive" else "sent"
-            event = Event(
-                "log", _CASE, step.event, system.message[step.event].sender, values=dict(step.payload), kind=kind
-            )
+            message = system.message[step.event]
+            receivers = (step.actor,) if kind == "received" else message.receivers
+            event = Event("log", _CASE, step.event, message.sender, receivers, values=dict(step.payload), kind=kind)
             assert not any(isinstance(one, Rejected) for one in monitor.feed(event))
         if _CASE in monitor.cases:
             for one in monitor.commitments(_CASE):
@@ -271,9 +271,14 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
 def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
     compilation = load(str(path), {}, None)
     assert isinstance(compilation, CplCompilation)
+    declared = compilation.model.tick
+    if declared is not None and counting_ticks(compilation.model):
+        with pytest.raises(Invalid, match="leave `clock tick` out"):
+            Monitor(compilation)
+        return
     tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
-    monitor = Monitor(compilation, tick=tick)
-    recorder = Recorder(compilation.system, 3600 * 10**9, 60)
+    monitor = Monitor(compilation, tick=None if declared else tick)
+    recorder = Recorder(compilation.system, declared or 3600 * 10**9, 60)
     for number, (drawn, _) in enumerate(draw(compilation.system, "coverage", None, seed=4, runs=4, most=60, keep=4)):
         assert drawn is not None
         for move in drawn.run.moves:
