@@ -22,12 +22,13 @@ from cplc.syntax.textx_conversion import Conversion, Excerpt
 _ROOT: Final = Path(__file__).parents[2]
 _FILES: Final = sorted(
     path.relative_to(_ROOT).as_posix()
-    for folder in ("benchmarks", "docs", "examples", "src", "stdlib", "tests", "vscode-extension")
+    for folder in ("benchmarks", "docs", "examples", "playground", "src", "stdlib", "tests", "vscode-extension")
     for path in (_ROOT / folder).rglob("*.cpl")
     if "node_modules" not in path.parts
 )
 _TOKENS: Final = re.compile(
-    r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|\w+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|[ \t\r]+|\S|\n'
+    r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|\d+ *(?:ms|s|min|h|d|w)\b|\w+'
+    r"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|[ \t\r]+|\S|\n"
 )
 
 

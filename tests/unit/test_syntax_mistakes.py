@@ -39,7 +39,7 @@ def _kinds(text: str) -> list[str]:
         ("fact f = x &\nfact g = y", "2:13: Expected an operand after `&`, found the end of the line"),
         ("fact f = a b", "2:12: Expected an operator or the next declaration after `a`, found `b`"),
         ("fact f = (a b)", "2:13: Expected an operator or `)` after `a`, found `b`"),
-        ("A -> B m", "2:8: Expected `:` or `,` after `B`, found `m`"),
+        ("A -> B m", "2:8: Expected `:` after `B`, found `m`"),
         ("A => B : m", "2:3: `=>` is the notation of another language"),
         ("A -> B : m(p)", "2:13: Expected `:` after `p`, found `)`"),
         ("A -> B : m set x = 3", "2:18: Expected `:=` after `x`, found `=`"),

@@ -24,7 +24,7 @@ from cplc.system.trace import Move
 class Event:
     """A visible event, in the names of the old version. In a round, ``message`` lists the actions.
 
-    If one version is asynchronous and the other is not, an exchange is two events.
+    If one version is asynchronous and the other is not, an exchange is a sending and a receipt by each receiver.
     """
 
     what: Literal["send", "receive", "exchange", "tick", "round"]
@@ -71,7 +71,7 @@ class Behaviour(Protocol):
 class StepBehaviour:
     """The steps of an interleaved system.
 
-    Nodes are the reachable states, followed by those in the middle of an exchange that is two events.
+    Nodes are the reachable states, followed by those in the middle of an exchange that is several events.
     """
 
     system: System
@@ -80,9 +80,9 @@ class StepBehaviour:
     """The visible events of each step."""
     idles_through_time: bool
     """True if ticks of the other version leave this one unchanged."""
-    _halves: list[tuple[int, int, int]] = field(default_factory=list)
-    """For each node in the middle of an exchange: source state, step, target state."""
-    _half: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    _intermediate: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """For each node in the middle of an exchange: source state, step, target state, number of events so far."""
+    _number: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
 
     @cached_property
     def size(self) -> int:
@@ -100,26 +100,25 @@ class StepBehaviour:
 
     def moves(self, node: int) -> list[LabelledMove]:
         if node >= self.size:
-            _, step, target = self._halves[node - self.size]
-            return [(self.visible_events[step][1], target)]
+            source, step, target, count = self._intermediate[node - self.size]
+            return [self._exchange(source, step, target, count)]
         moves: list[LabelledMove] = []
         for step, target in self.graph.edges(node):
-            events = self.visible_events[step]
-            if len(events) == 2:
-                moves.append((events[0], self._half_way(node, step, target)))
-            else:
-                moves.append((events[0] if events else None, target))
+            moves.append(self._exchange(node, step, target, 0) if self.visible_events[step] else (None, target))
         if self.idles_through_time:
             moves.append((TICK, node))
         return moves
 
-    def _half_way(self, node: int, step: int, target: int) -> int:
-        key = (node, step, target)
-        number = self._half.get(key)
-        if number is None:
-            number = self._half[key] = self.size + len(self._halves)
-            self._halves.append(key)
-        return number
+    def _exchange(self, source: int, step: int, target: int, count: int) -> LabelledMove:
+        """Return the next event of a step of which some have been, and the node after it."""
+        events = self.visible_events[step]
+        if count + 1 == len(events):
+            return events[count], target
+        key = source, step, target, count + 1
+        if key not in self._number:
+            self._number[key] = self.size + len(self._intermediate)
+            self._intermediate.append(key)
+        return events[count], self._number[key]
 
     def move_between(self, node: int, event: Event | None, target: int) -> Move:
         """Return the step of a move and its target state; no step where only time passes."""
@@ -129,7 +128,7 @@ class StepBehaviour:
     def _step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
         for intermediate in (node, target):
             if intermediate >= self.size:
-                _, step, state = self._halves[intermediate - self.size]
+                _, step, state, _ = self._intermediate[intermediate - self.size]
                 return step, state
         for step, state in self.graph.edges(node):
             if state == target and (self.visible_events[step] or (None,))[0] == event:
@@ -140,9 +139,13 @@ class StepBehaviour:
     def strength(self, commitment: Commitment, node: int) -> str:
         """Return the lifecycle state, or `ON_COURSE` for an active commitment that is fulfilled if no event follows.
 
-        In the middle of an exchange the source state counts.
+        An exchange takes effect with its first receipt.
         """
-        state = node if node < self.size else self._halves[node - self.size][0]
+        state = node
+        if node >= self.size:
+            source, step, target, count = self._intermediate[node - self.size]
+            is_received = any(event.what == "receive" for event in self.visible_events[step][:count])
+            state = target if is_received else source
         lifecycle = str(self._value(commitment.variable, state))
         if lifecycle == "active" and commitment.content:
             values = {name: self._value(name, state) for name in reads(commitment.on_course)}
@@ -173,13 +176,14 @@ def _seen(match: Match, system: System, step: Step, *, is_new: bool, is_mixed: b
         case "tick":
             return (TICK,)
         case "send" | "receive" | "exchange" if step.event in system.message:
+            message = system.message[step.event]
             receiver = step.actor if step.kind == "receive" else None
-            signature = match.signature(system.message[step.event], is_new=is_new, by=receiver)
-            if signature is None:
-                return ()
+            signature = match.signature(message, is_new=is_new, by=receiver)
             if step.kind == "exchange" and is_mixed:
-                return (Event("send", *signature, payload), Event("receive", *signature))
-            return (Event(step.kind, *signature, payload),)
+                sent = () if signature is None else (Event("send", *signature, payload),)
+                receipts = (match.signature(message, is_new=is_new, by=one) for one in sorted(message.receivers))
+                return (*sent, *(Event("receive", *one) for one in receipts if one is not None))
+            return () if signature is None else (Event(step.kind, *signature, payload),)
         case _:
             return ()
 
