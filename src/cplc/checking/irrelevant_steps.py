@@ -19,6 +19,8 @@ program slicing", 1988.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from cplc.logic import formulas as f
 from cplc.logic.expressions import reads
 from cplc.logic.formulas import Formula
@@ -65,8 +67,12 @@ def _named(formula: Formula) -> tuple[set[str], set[str]] | None:
                 steps.update(names)
             case f.Not() | f.And() | f.Until() | f.Release() | f.Since():
                 pass
-            case _:
+            case f.OnPaths() | f.Next() | f.Previous():
                 return None
+            case f.Enforces() | f.KnownFrom() | f.Knows() | f.Adjacent() | f.Regardless():
+                return None
+            case _:
+                assert_never(part)
     return variables, steps
 
 
