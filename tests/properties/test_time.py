@@ -115,11 +115,11 @@ def test_unrelated_timed_roles_change_no_verdict(sample: TimedSample, ticks: int
     alone = "\n".join([head, *lines[:-1], property_line, "}\n"])
     more = [
         "  role Yan",
-        "  role Zoe",
-        "  Yan -> Zoe : zeal  means create zealous",
-        "  Yan -> Zoe : zest  after zeal",
-        f"  commitment zealous = C(Yan, Zoe, true, zest)  within {ticks}",
-        *([] if "sync" in head else [f"  channel Yan -> Zoe within {ticks}"]),
+        "  role Zac",
+        "  Yan -> Zac : zeal  means create zealous",
+        "  Yan -> Zac : zest  after zeal",
+        f"  commitment zealous = C(Yan, Zac, true, zest)  within {ticks}",
+        *([] if "sync" in head else [f"  channel Yan -> Zac within {ticks}"]),
     ]
     both = ", ".join((f"Yan within {ticks}", *actors))
     property_line = f"  property asked assuming {both}: {operator} m0"
