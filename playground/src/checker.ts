@@ -62,7 +62,7 @@ export interface Said {
   end?: string | null;
 }
 
-/** One thing that is said in a tab beside the verdicts; `end` is the last, null if all was said. */
+/** A message to a tab beside the verdicts. The last one has `end`: why the answer is incomplete, or null. */
 export interface Explored {
   summary?: string;
   text?: string;

@@ -414,7 +414,7 @@ function welcome(): void {
   $('tour').replaceChildren(
     ...start.tour.map((one) => {
       const row = document.createElement('li');
-      row.append(link(one), withCode(toldIn(one.text)));
+      row.append(link(one), withCode(introductionOf(one.text)));
       return row;
     }),
   );
@@ -435,8 +435,8 @@ function welcome(): void {
   );
 }
 
-/** Return the comment at the beginning of a text, without its first line, which is the title. */
-function toldIn(text: string): string {
+/** Return the introductory comment of a text, without its title line. */
+function introductionOf(text: string): string {
   const lines = text.split('\n').slice(1);
   const end = lines.findIndex((line) => !line.startsWith('// '));
   return lines.slice(0, end).map((line) => line.slice(3)).join(' ');

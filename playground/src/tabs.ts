@@ -1,4 +1,4 @@
-// Tabs beside the verdicts: a random run, drawings, and what participants can count on. Each is computed when it is shown.
+// Tabs beside the verdicts: a random run, drawings, guarantees of participants. Each is computed when it is shown.
 
 import { Checker, type Explored, type Request } from './checker';
 import { said } from './editor';

@@ -53,7 +53,7 @@ def checkpoint_options(command: Command) -> Command:
 
 
 def checkpointing_for(path: Path | None, every: float | None, limits: Limits) -> Checkpointing:
-    """Return the checkpointing of this run, which does nothing without ``--checkpoint``."""
+    """Return checkpointing for this run; without ``--checkpoint`` it does nothing."""
     if path is None and every is not None:
         raise click.UsageError("--checkpoint-every requires --checkpoint")
     return Checkpointing(path, _DEFAULT_INTERVAL_SECONDS if every is None else every, limits)

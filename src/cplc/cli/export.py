@@ -36,7 +36,7 @@ _READERS: Final = {
 
 
 class _TargetChoice(_Choice):
-    """The target formats of an export, which are also found by the tools that read them."""
+    """Target formats, by their names and those of the tools that read them."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if (target := _READERS.get(value.lower())) is not None:

@@ -1,4 +1,4 @@
-"""The choices of a plan that is read off a vector of a front, by what the participant sees."""
+"""Choices of a plan, by observation, read off a vector of a Pareto front."""
 
 from __future__ import annotations
 

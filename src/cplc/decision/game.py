@@ -478,11 +478,15 @@ class Game:
                     continue
                 if any(one.event_of.get(step) != one.drawn(drawn) - _FIRST_OUTCOME for one in covering):
                     continue
-                left = missing - outcomes
+                remaining = missing - outcomes
                 is_receipt = step in self._own_receipts and steps[step].event in arriving
                 is_unseen = not (target ^ state) & self.view_mask
-                if covering or is_unseen or (is_receipt and all(self.beliefs[at].condition(target) for at in left)):
-                    node = target, left, arriving | {steps[step].event} if covering else arriving
+                if (
+                    covering
+                    or is_unseen
+                    or (is_receipt and all(self.beliefs[at].condition(target) for at in remaining))
+                ):
+                    node = target, remaining, arriving | {steps[step].event} if covering else arriving
                     if node not in visited:
                         visited.add(node)
                         new.append(node)
@@ -559,10 +563,10 @@ class Game:
 
     def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
         """Return whether the outcomes that are awaited can come after a step, on one path."""
-        left = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
-        if not all(self._can_come(table, outcome, target, self._blocks(state, table)) for table, outcome in left):
+        remaining = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
+        if not all(self._can_come(table, outcome, target, self._blocks(state, table)) for table, outcome in remaining):
             return False
-        holding = [table for table, _ in left if table.condition(target)]
+        holding = [table for table, _ in remaining if table.condition(target)]
         if len(holding) < 2:
             return True
         for table in self._by_step.get(step, ()):

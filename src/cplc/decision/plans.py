@@ -84,7 +84,7 @@ _PartKey = tuple[int, int]
 
 
 def _part_key(part: Part) -> _PartKey:
-    """Return the identity of the model and the objectives of a part, which its problem keeps alive.
+    """Return the identity of a part: its model and objectives, kept alive by its problem.
 
     Components that look alike share a model, but not always a goal.
     """
