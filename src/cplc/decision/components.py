@@ -48,6 +48,7 @@ from cplc.logic.expressions import (
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import merged_classes
+from cplc.statespace.packing import MemoTable
 from cplc.system.model import State, System
 from cplc.system.participant import Belief, Event, Participant, Worth
 
@@ -345,8 +346,9 @@ class ComponentMdp:
     def holds(self, condition: Expr) -> list[bool]:
         """Return whether the condition holds in each state."""
         game = self.explored.game
-        test, packed = game.packing.condition(condition), game.packed
-        return [bool(test(packed(state))) for state in self.explored.states]
+        test, mask = game.packing.condition(condition), game.packing.mask(reads(condition))
+        table = MemoTable(lambda pattern: bool(test(pattern)))
+        return [table[state & mask] for state in self.explored.states]
 
     @cached_property
     def participating(self) -> ComponentMdp | None:

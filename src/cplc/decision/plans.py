@@ -102,6 +102,8 @@ class PlanProblem:
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
         self._attained_by_part: dict[tuple[_PartKey, int], Attained] = {}
+        self._histories: dict[int, tuple[ObservedMdp, list[int]] | ResourceExhausted] = {}
+        """The model of each part by histories, by its identity, or why it is too large."""
 
     # --- figures alone
 
@@ -531,7 +533,7 @@ class PlanProblem:
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
             try:
-                histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
+                histories, origin = self._unfolded(part)
             except ResourceExhausted:
                 return None
             choices = choices_by_histories(part.whole, self._front(part, cap, "upper"), entry, histories, origin)
@@ -539,6 +541,19 @@ class PlanProblem:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
         return tuple(plans)
+
+    def _unfolded(self, part: Part) -> tuple[ObservedMdp, list[int]]:
+        """Return the model of a part by histories, which is unfolded once."""
+        key = id(part.whole)
+        if key not in self._histories:
+            try:
+                self._histories[key] = unfolded(part.whole, MAX_UNFOLDED_STATES)
+            except ResourceExhausted as exhausted:
+                self._histories[key] = exhausted
+        result = self._histories[key]
+        if isinstance(result, ResourceExhausted):
+            raise result
+        return result
 
     def _by_histories(self, part: Part, thresholds: Sequence[Threshold]) -> Decided:
         """Decide by branch and bound over the choices at histories of local states; only this part has choices."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import gcd, inf, lcm, prod
+from typing import Any
 
 from cplc.decision.end_components import (
     EXIT,
@@ -23,7 +24,7 @@ from cplc.decision.end_components import (
     is_decision,
     policy_iteration,
 )
-from cplc.decision.game import ActionKind
+from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
 from cplc.decision.value_iteration import OrderedMdp, ValueBounds
@@ -418,6 +419,11 @@ def _expected_rewards(
 ) -> tuple[list[Number], list[float], bool]:
     """Return the means, or bounds of them on one side."""
     model = ordered.model
+    if (layers := ordered.wide_layers) is not None:
+        from cplc.decision.backward_induction import has_exact_rewards, reward_values
+
+        if has_exact_rewards(of):
+            return *reward_values(layers, model.chances, of, worst, exact), True
     tight = True
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
     size = [0.0] * len(model)
@@ -482,39 +488,76 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
         return None
-    distributions: dict[int, RewardProbabilities] = {}
+    table = _DistributionTable(model.chances, of)
+    ending = table.number({0: Fraction(1)})
+    numbers = [ending] * len(model)
     entries = 0
     for (state,) in ordered.sccs:
-        first: RewardProbabilities | None = {0: Fraction(1)} if model.is_end(state) else None
-        for action in model.options(state):
-            total: RewardProbabilities = {}
-            picks: list[RewardProbabilities] = []
-            for event in model.events(action):
-                transitions = [
-                    _shifted(distributions[model.target[transition]], of.get(model.step[transition], 0))
-                    for transition in model.transitions(event)
-                ]
-                if any(one != transitions[0] for one in transitions[1:]):
-                    return None
-                picks.append(transitions[0])
-                for amount, share in transitions[0].items():
-                    total[amount] = total.get(amount, Fraction(0)) + model.chances[model.chance[event]].low * share
-            if model.kind[action] != ActionKind.BELIEF:
-                largest = _dominant(picks)
-                if largest is None:
-                    return None
-                total = largest
-            if first is not None and total != first:
-                return None
-            first = total
-        assert first is not None
-        distributions[state] = first
-        entries += len(first)
+        mine = {
+            table.of_action(
+                model.kind[action] == ActionKind.BELIEF,
+                tuple(
+                    [
+                        (
+                            model.chance[event],
+                            *[(model.step[at], numbers[model.target[at]]) for at in model.transitions(event)],
+                        )
+                        for event in model.events(action)
+                    ]
+                ),
+            )
+            for action in model.options(state)
+        }
+        if len(mine) > 1 or None in mine:
+            return None
+        numbers[state] = next((one for one in mine if one is not None), ending)
+        entries += len(table.distributions[numbers[state]])
         if entries > _MAX_DISTRIBUTION_ENTRIES:
             raise ResourceExhausted("the total reward has too many values")
-    if any(distributions[state] != distributions[0] for state in range(model.initial)):
+    if any(numbers[state] != numbers[0] for state in range(model.initial)):
         return None
-    return distributions[0]
+    return table.distributions[numbers[0]]
+
+
+_ActionKey = tuple[tuple[Any, ...], ...]
+"""For each event the index of its probability, and its transitions: the step and the distribution after it."""
+
+
+class _DistributionTable:
+    """Different distributions, each with a number; that of an action is computed once for the same outcomes."""
+
+    def __init__(self, chances: Sequence[EventProbability], of: Mapping[int, int]) -> None:
+        self.chances = chances
+        self.of = of
+        self.distributions: list[RewardProbabilities] = []
+        self._numbers: dict[frozenset[tuple[int, Fraction]], int] = {}
+        self._actions: dict[tuple[bool, _ActionKey], int | None] = {}
+
+    def number(self, distribution: RewardProbabilities) -> int:
+        number = self._numbers.setdefault(frozenset(distribution.items()), len(self.distributions))
+        if number == len(self.distributions):
+            self.distributions.append(distribution)
+        return number
+
+    def of_action(self, is_belief: bool, events: _ActionKey) -> int | None:
+        """Return the largest distribution after an action; None if there is none, or if it depends on the world."""
+        key = is_belief, events
+        if key not in self._actions:
+            distribution = self._distribution(is_belief, events)
+            self._actions[key] = None if distribution is None else self.number(distribution)
+        return self._actions[key]
+
+    def _distribution(self, is_belief: bool, events: _ActionKey) -> RewardProbabilities | None:
+        total: RewardProbabilities = {}
+        picks: list[RewardProbabilities] = []
+        for chance, *reached in events:
+            transitions = [_shifted(self.distributions[number], self.of.get(step, 0)) for step, number in reached]
+            if any(one != transitions[0] for one in transitions[1:]):
+                return None
+            picks.append(transitions[0])
+            for amount, share in transitions[0].items():
+                total[amount] = total.get(amount, Fraction(0)) + self.chances[chance].low * share
+        return total if is_belief else _dominant(picks)
 
 
 def _dominant(several: Sequence[RewardProbabilities]) -> RewardProbabilities | None:
