@@ -13,7 +13,7 @@ from cplc.decision.fixed_choices import numbered, with_plan
 from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import ObservedMdp, fixed
-from cplc.decision.rewards import expected_total_reward
+from cplc.decision.rewards import expected_total_reward, reward_distribution
 from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp, ReachabilityObjective, solve
 
 STATES = 120
@@ -87,6 +87,28 @@ def test_layers_give_the_same_number_of_roundings(seed: int, monkeypatch: pytest
     assert ordered.max_roundings == expected
     position = {state: at for at, (state,) in enumerate(ordered.sccs)}
     assert all(position[target] < position[state] for state in range(len(model)) for target in model.after(state))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_layers_give_the_same_distribution(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    model = Mdp(CHANCES[:3], 1)
+    levels = [[0], *(list(range(3 * level + 1, 3 * level + 4)) for level in range(6))]
+    for level, states in enumerate(levels):
+        for _ in states:
+            if level + 1 < len(levels):
+                target, other = random.choices(levels[level + 1], k=2)
+                if random.random() < 0.6:
+                    model.add_action(ActionKind.BELIEF, [(1, [(3, target)]), (2, [(5, other)])])
+                else:
+                    model.add_action(ActionKind.CONTROLLED, [(CERTAIN, [(0, target)]), (CERTAIN, [(3, other)])])
+            model.close()
+    expected = reward_distribution(by_states(model), REWARDS)
+    ordered = OrderedMdp(model)
+    ordered.__dict__["layers"] = layered(model)
+    monkeypatch.setattr("cplc.decision.backward_induction._MIN_WIDTH", 0)
+    assert ordered.wide_layers is not None
+    assert reward_distribution(ordered, REWARDS) == expected
 
 
 def test_cyclic_model_has_no_layers() -> None:

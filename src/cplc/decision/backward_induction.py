@@ -15,7 +15,7 @@ from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
 from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.decision.rewards import DistributionTable
 
 _MIN_WIDTH = 16
 """Number of states of an average layer from which arrays are faster."""
@@ -36,8 +39,8 @@ Values = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Beliefs:
-    """The beliefs of a layer with one number of events: a row for each."""
+class _Rows:
+    """The actions of one kind in a layer that have the same number of events: a row for each."""
 
     actions: Indices
     events: Indices
@@ -55,7 +58,9 @@ class _Layer:
     first_transition: Indices
     first_outgoing: Indices
     """The first transition of each state."""
-    beliefs: tuple[_Beliefs, ...]
+    beliefs: tuple[_Rows, ...]
+    choices: tuple[_Rows, ...]
+    """The other actions with several events."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def layered(model: Mdp) -> LayeredMdp | None:
                 action_starts,
                 event_starts,
                 event_starts[action_starts[state_starts]],
-                tuple(_beliefs(kind[low:high], action_starts, event_counts[low:high], chance[first:last])),
+                *_rows(kind[low:high], action_starts, event_counts[low:high], chance[first:last]),
             )
         )
         begin = end
@@ -139,12 +144,20 @@ def members_of(first: Indices, owners: Indices) -> tuple[Indices, Indices]:
     return np.repeat(first[owners] - begins, counts) + np.arange(counts.sum()), counts
 
 
-def _beliefs(kind: NDArray[np.uint8], starts: Indices, counts: Indices, chance: Indices) -> Iterator[_Beliefs]:
-    believed = np.flatnonzero(kind == ActionKind.BELIEF)
-    for size in np.unique(counts[believed]):
-        actions = believed[counts[believed] == size]
-        events = starts[actions][:, None] + np.arange(size)
-        yield _Beliefs(actions, events, chance[events])
+def _rows(
+    kind: NDArray[np.uint8], starts: Indices, counts: Indices, chance: Indices
+) -> tuple[tuple[_Rows, ...], tuple[_Rows, ...]]:
+    is_belief = kind == ActionKind.BELIEF
+    beliefs, choices = (
+        tuple(
+            _Rows(actions, events, chance[events])
+            for size in np.unique(counts[those])
+            for actions in (those[counts[those] == size],)
+            for events in (starts[actions][:, None] + np.arange(size),)
+        )
+        for those in (np.flatnonzero(is_belief), np.flatnonzero(~is_belief & (counts > 1)))
+    )
+    return beliefs, choices
 
 
 # --- values
@@ -340,6 +353,49 @@ class _Fractions:
     def numbers(self, values: Values) -> list[Number]:
         fractions = self.table.fractions
         return [fractions[at] for at in values.tolist()]
+
+
+# --- distributions of rewards
+
+
+def distribution_numbers(
+    model: LayeredMdp, rewards: Mapping[int, int], table: DistributionTable, initial: Sequence[int]
+) -> list[int] | None:
+    """Return the numbers of the largest distributions of the total reward from these states.
+
+    None if some state has none, or if it depends on the world.
+    """
+    numbers = np.full(len(model.order), table.nothing)
+    amounts = _rewards(model, rewards)
+    table.count([table.nothing] * model.ends)
+    for layer in model.layers:
+        reached = numbers[model.target[layer.transitions]]
+        different, rows = _different(np.stack((reached, amounts[layer.transitions]), axis=1))
+        of_events = _common(np.array([table.shifted(*pair) for pair in different])[rows], layer.first_transition)
+        if of_events is None:
+            return None
+        of_actions = of_events[layer.first_event]
+        for beliefs in layer.beliefs:
+            different, rows = _different(np.concatenate((beliefs.chances, of_events[beliefs.events]), axis=1))
+            of_actions[beliefs.actions] = np.array([table.mean(row) for row in different])[rows]
+        for choices in layer.choices:
+            different, rows = _different(of_events[choices.events])
+            largest = [table.dominant(row) for row in different]
+            if None in largest:
+                return None
+            of_actions[choices.actions] = np.array(largest, np.int64)[rows]
+        of_states = _common(of_actions, layer.first_action)
+        if of_states is None:
+            return None
+        table.count(of_states.tolist())
+        numbers[layer.states] = of_states
+    return [_ordered(model, numbers.tolist())[state] for state in initial]
+
+
+def _common(numbers: Indices, starts: Indices) -> Indices | None:
+    """Return the number that the members of each group share; None if some group shares none."""
+    least = np.minimum.reduceat(numbers, starts)
+    return least if (least == np.maximum.reduceat(numbers, starts)).all() else None
 
 
 def _different(rows: Indices) -> tuple[list[tuple[int, ...]], Indices]:

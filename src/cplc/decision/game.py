@@ -131,6 +131,15 @@ class _BeliefTable:
         return state & ~(self.mask << self.shift) | code << self.shift
 
 
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What may influence the outcomes of a belief: bits of variables, bits of draws, and beliefs."""
+
+    variables: int
+    draws: int
+    beliefs: frozenset[int]
+
+
 @dataclass
 class GameDiagnostics:
     """Findings about the beliefs in the states that were expanded, each with the first such state."""
@@ -195,7 +204,14 @@ class Game:
             conditions = [one.condition for one in participant.decisions if step in one.steps]
             self._allowed[step] = self._tabulated(conditions)
         self._enabled: dict[int, list[Transition]] = {}
+        self._drawn_of: dict[int, tuple[tuple[_BeliefTable, int], ...]] = {}
+        self._after_draw: dict[int, list[Transition]] = {}
+        self._unexpanded: dict[int, list[Option]] = {}
+        """The actions in states after a draw that are not expanded yet."""
         self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
+            [{} for _ in table.steps] for table in self.beliefs
+        ]
+        self._comes: list[list[dict[tuple[int, frozenset[int]], bool]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
         self._blocked: dict[tuple[int, int], frozenset[int]] = {}
@@ -280,13 +296,20 @@ class Game:
             self._enabled[packed] = steps
         return steps
 
+    def _drawn(self, state: int) -> Sequence[tuple[_BeliefTable, int]]:
+        """Return the beliefs that are not idle, each with the code of its draw."""
+        draws = (state & self._open_mask) >> self.width
+        drawn = self._drawn_of.get(draws)
+        if drawn is None:
+            drawn = self._drawn_of[draws] = tuple(
+                (table, code) for table in self.beliefs if (code := table.drawn(state)) != _IDLE
+            )
+        return drawn
+
     def _settled(self, state: int) -> int:
         """Return the state with the draws of all periods that have ended taken back."""
         packed = state & self.system_mask
-        for table in self.beliefs:
-            code = table.drawn(state)
-            if code == _IDLE:
-                continue
+        for table, code in self._drawn(state):
             if not table.condition(packed) or (table.always and not self._any_can_come(table, packed)):
                 state = table.with_drawn(state, _IDLE)
             elif code >= _FIRST_OUTCOME:
@@ -311,13 +334,13 @@ class Game:
 
     def _blocks(self, state: int, table: _BeliefTable) -> frozenset[int]:
         """Return the steps that the draws of other beliefs rule out."""
-        key = state & ~self.system_mask, table.index
+        scope = self._scopes[table.index]
+        key = state & scope.draws, table.index
         blocked = self._blocked.get(key)
         if blocked is None:
             steps: set[int] = set()
-            for other in self.beliefs:
-                code = other.drawn(state)
-                if other is not table and code not in (_IDLE, _LOST):
+            for other, code in self._drawn(state):
+                if other is not table and code != _LOST and other.index in scope.beliefs:
                     steps.update(step for step, at in other.event_of.items() if at != code - _FIRST_OUTCOME)
             blocked = self._blocked[key] = frozenset(steps)
         return blocked
@@ -325,11 +348,54 @@ class Game:
     def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
         """Return whether unseen steps other than these lead to an outcome of the belief.
 
-        The receipt of what is in flight already, which will come, is no hindrance while the belief holds.
+        The receipt of what is in flight already, which will come, is no hindrance while the belief holds. The answer is
+        the same for all states that agree on the scope of the belief.
         """
+        memo = self._comes[table.index][outcome]
+        key = packed & self._scopes[table.index].variables, blocked
+        comes = memo.get(key)
+        if comes is None:
+            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked)
+        return comes
+
+    def _computed_can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
         if not self._own_receipts:
             return self._leads_unseen(table, outcome, packed, blocked)
         return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
+
+    @cached_property
+    def _scopes(self) -> list[_Scope]:
+        """The scope of each belief: the variables, draws and beliefs that share a variable with it, by any steps.
+
+        Claim. Whether an outcome of the belief can come depends on its scope alone. Proof. No step joins variables of
+        different scopes. So a step outside of the scope changes neither the variables of the scope nor which of its
+        steps are possible, and a path of unseen steps stays one without it.
+        """
+        steps = self.system.steps
+        names = [
+            reads(belief.condition).union(*(steps[step].footprint for step in self.beliefs[at].event_of))
+            for at, belief in enumerate(self.participant.beliefs)
+        ]
+        joined = (step.footprint for step in steps if step.kind != "restart")
+        leaders = merged_classes({name: name for name in self.system.variable}, (*joined, *names))
+        if not all(names) or not all(steps[step].footprint for one in self.beliefs for step in one.event_of):
+            every = _Scope(self.system_mask, self._open_mask & ~self.system_mask, frozenset(range(len(names))))
+            return [every] * len(names)
+        members: dict[str, list[str]] = {}
+        for name, leader in leaders.items():
+            members.setdefault(leader, []).append(name)
+        about: dict[str, list[int]] = {}
+        for at, mine in enumerate(names):
+            about.setdefault(leaders[min(mine)], []).append(at)
+        scopes = {
+            leader: _Scope(
+                self.packing.mask(members[leader]),
+                sum(self.beliefs[at].mask << self.beliefs[at].shift for at in beliefs),
+                frozenset(beliefs),
+            )
+            for leader, beliefs in about.items()
+        }
+        return [scopes[leaders[min(mine)]] for mine in names]
 
     def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
         """Return this state, and those after receipts of the participant in which the belief holds."""
@@ -341,23 +407,25 @@ class Game:
         return states
 
     def _leads_unseen(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
+        scope = self._scopes[table.index].variables
         memo = self._leads[table.index][outcome].setdefault(blocked, {})
-        cached = memo.get(packed)
+        cached = memo.get(packed & scope)
         if cached is not None:
             return cached
         outcome_steps = table.steps[outcome]
-        visited = {packed}
+        visited = {packed & scope}
         new = [packed]
         while new:
             state = new.pop()
             steps = self.enabled(state)
-            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
-                memo[packed] = True
+            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state & scope):
+                memo[packed & scope] = True
                 return True
             for step, target in steps:
                 unseen = not (target ^ packed) & self.view_mask and step not in blocked
-                if unseen and target not in visited and not self.is_own[step] and step not in table.event_of:
-                    visited.add(target)
+                is_new = unseen and target & scope not in visited
+                if is_new and not self.is_own[step] and step not in table.event_of:
+                    visited.add(target & scope)
                     new.append(target)
         memo.update(dict.fromkeys(visited, False))
         return False
@@ -404,8 +472,8 @@ class Game:
         packed = state & self.system_mask
         pending = [
             (other, code - _FIRST_OUTCOME)
-            for other in self.beliefs
-            if (code := other.drawn(state)) >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+            for other, code in self._drawn(state)
+            if code >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
         ]
         return all(
             self._can_come(other, at, packed, self._blocks(drawn, other)) for other, at in pending
@@ -509,15 +577,25 @@ class Game:
 
     def _forced_on(self, state: int) -> list[Transition]:
         """Return the transitions after a draw: where only forced steps are possible, one of them is taken at once."""
-        options = self.options(state)
-        if options and all(kind == ActionKind.STEP for kind, _ in options):
-            return [transition for _, events in options for _, transitions in events for transition in transitions]
-        return [(NO_STEP, state)]
+        transitions = self._after_draw.get(state)
+        if transitions is None:
+            options = self._options(state)
+            if options and all(kind == ActionKind.STEP for kind, _ in options):
+                transitions = [each for _, events in options for _, several in events for each in several]
+            else:
+                transitions = [(NO_STEP, state)]
+                self._unexpanded[state] = options
+            self._after_draw[state] = transitions
+        return transitions
 
     # --- moves
 
     def options(self, state: int) -> list[Option]:
         """Return the actions in a state; none where the run has ended."""
+        options = self._unexpanded.pop(state, None)
+        return self._options(state) if options is None else options
+
+    def _options(self, state: int) -> list[Option]:
         mode = state >> self.mode_shift
         packed = state & self.system_mask
         steps = self.enabled(packed)
@@ -525,7 +603,7 @@ class Game:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
             return [draw]
-        drawn = [(table, code - _FIRST_OUTCOME) for table in self.beliefs if (code := table.drawn(state)) != _IDLE]
+        drawn = [(table, code - _FIRST_OUTCOME) for table, code in self._drawn(state)]
         awaited = [(table, outcome) for table, outcome in drawn if outcome >= 0 and not table.silent[outcome]]
         moves: list[tuple[int, int, bool]] = []
         refused: list[tuple[int, int, bool]] = []

@@ -72,7 +72,7 @@ class PartPlan:
         ]
 
     def decisions(self) -> Iterator[tuple[State, Hashable]]:
-        """Yield the reachable states in which the participant chooses, each with its choice."""
+        """Yield a reachable state of each information set in which the participant chooses, and its choice."""
         model = self.model.model
         reached = set(range(model.initial))
         new = list(reached)
@@ -82,9 +82,13 @@ class PartPlan:
                 if target not in reached:
                     reached.add(target)
                     new.append(target)
+        visited = set()
         for state, action in self.whole.controlled():
-            if state in reached and len(self.whole.model.events(action)) > 1 and self.whole.sets[state] in self.plan:
-                yield self.part.state_at(self.origin[state]), self.plan[self.whole.sets[state]]
+            place = self.whole.sets[state]
+            is_decided = place not in visited and place in self.plan
+            if is_decided and state in reached and len(self.whole.model.events(action)) > 1:
+                visited.add(place)
+                yield self.part.state_at(self.origin[state]), self.plan[place]
 
 
 def does_take_part(plan: Sequence[PartPlan]) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import gcd, inf, lcm, prod
-from typing import Any
 
 from cplc.decision.end_components import (
     EXIT,
@@ -488,76 +487,103 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
         return None
-    table = _DistributionTable(model.chances, of)
-    ending = table.number({0: Fraction(1)})
-    numbers = [ending] * len(model)
-    entries = 0
-    for (state,) in ordered.sccs:
-        mine = {
-            table.of_action(
-                model.kind[action] == ActionKind.BELIEF,
-                tuple(
-                    [
-                        (
-                            model.chance[event],
-                            *[(model.step[at], numbers[model.target[at]]) for at in model.transitions(event)],
-                        )
-                        for event in model.events(action)
-                    ]
-                ),
-            )
-            for action in model.options(state)
-        }
-        if len(mine) > 1 or None in mine:
-            return None
-        numbers[state] = next((one for one in mine if one is not None), ending)
-        entries += len(table.distributions[numbers[state]])
-        if entries > _MAX_DISTRIBUTION_ENTRIES:
-            raise ResourceExhausted("the total reward has too many values")
-    if any(numbers[state] != numbers[0] for state in range(model.initial)):
+    table = DistributionTable(model.chances)
+    initial = (
+        _distributions_by_layers(ordered, of, table) if ordered.wide_layers else _distributions(ordered, of, table)
+    )
+    if initial is None or any(number != initial[0] for number in initial):
         return None
-    return table.distributions[numbers[0]]
+    return table.distributions[initial[0]]
 
 
-_ActionKey = tuple[tuple[Any, ...], ...]
-"""For each event the index of its probability, and its transitions: the step and the distribution after it."""
+def _distributions_by_layers(
+    ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable
+) -> Sequence[int] | None:
+    from cplc.decision.backward_induction import distribution_numbers
+
+    assert ordered.wide_layers is not None
+    return distribution_numbers(ordered.wide_layers, of, table, range(ordered.model.initial))
 
 
-class _DistributionTable:
-    """Different distributions, each with a number; that of an action is computed once for the same outcomes."""
+def _distributions(ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable) -> Sequence[int] | None:
+    """Return the numbers of the distributions from the initial states; None if some state has none."""
+    model = ordered.model
+    numbers = [table.nothing] * len(model)
+    for (state,) in ordered.sccs:
+        of_actions: set[int | None] = set()
+        for action in model.options(state):
+            picks: list[int] = []
+            for event in model.events(action):
+                transitions = {
+                    table.shifted(numbers[model.target[at]], of.get(model.step[at], 0))
+                    for at in model.transitions(event)
+                }
+                if len(transitions) > 1:
+                    return None
+                picks += transitions
+            if model.kind[action] == ActionKind.BELIEF:
+                chances = [model.chance[event] for event in model.events(action)]
+                of_actions.add(table.mean((*chances, *picks)))
+            else:
+                of_actions.add(table.dominant(tuple(picks)))
+        if len(of_actions) > 1 or None in of_actions:
+            return None
+        numbers[state] = next((number for number in of_actions if number is not None), table.nothing)
+        table.count((numbers[state],))
+    return numbers[: model.initial]
 
-    def __init__(self, chances: Sequence[EventProbability], of: Mapping[int, int]) -> None:
+
+class DistributionTable:
+    """Different distributions, each with a number; each operation on the same ones is computed once."""
+
+    def __init__(self, chances: Sequence[EventProbability]) -> None:
         self.chances = chances
-        self.of = of
         self.distributions: list[RewardProbabilities] = []
         self._numbers: dict[frozenset[tuple[int, Fraction]], int] = {}
-        self._actions: dict[tuple[bool, _ActionKey], int | None] = {}
+        self._shifted: dict[tuple[int, int], int] = {}
+        self._means: dict[tuple[int, ...], int] = {}
+        self._dominant: dict[tuple[int, ...], int | None] = {}
+        self._entries = 0
+        self.nothing = self._number({0: Fraction(1)})
 
-    def number(self, distribution: RewardProbabilities) -> int:
+    def _number(self, distribution: RewardProbabilities) -> int:
         number = self._numbers.setdefault(frozenset(distribution.items()), len(self.distributions))
         if number == len(self.distributions):
             self.distributions.append(distribution)
         return number
 
-    def of_action(self, is_belief: bool, events: _ActionKey) -> int | None:
-        """Return the largest distribution after an action; None if there is none, or if it depends on the world."""
-        key = is_belief, events
-        if key not in self._actions:
-            distribution = self._distribution(is_belief, events)
-            self._actions[key] = None if distribution is None else self.number(distribution)
-        return self._actions[key]
+    def count(self, numbers: Iterable[int]) -> None:
+        """Count the entries of the distributions of so many more states; raise `ResourceExhausted` for too many."""
+        self._entries += sum(len(self.distributions[number]) for number in numbers)
+        if self._entries > _MAX_DISTRIBUTION_ENTRIES:
+            raise ResourceExhausted("the total reward has too many values")
 
-    def _distribution(self, is_belief: bool, events: _ActionKey) -> RewardProbabilities | None:
-        total: RewardProbabilities = {}
-        picks: list[RewardProbabilities] = []
-        for chance, *reached in events:
-            transitions = [_shifted(self.distributions[number], self.of.get(step, 0)) for step, number in reached]
-            if any(one != transitions[0] for one in transitions[1:]):
-                return None
-            picks.append(transitions[0])
-            for amount, share in transitions[0].items():
-                total[amount] = total.get(amount, Fraction(0)) + self.chances[chance].low * share
-        return total if is_belief else _dominant(picks)
+    def shifted(self, number: int, amount: int) -> int:
+        """Return the distribution with a certain reward added."""
+        if not amount:
+            return number
+        key = number, amount
+        if key not in self._shifted:
+            self._shifted[key] = self._number(_shifted(self.distributions[number], amount))
+        return self._shifted[key]
+
+    def mean(self, row: tuple[int, ...]) -> int:
+        """Return the mixture of distributions; first come the indices of their probabilities."""
+        if row not in self._means:
+            half = len(row) // 2
+            total: RewardProbabilities = {}
+            for chance, number in zip(row[:half], row[half:], strict=True):
+                for amount, share in self.distributions[number].items():
+                    total[amount] = total.get(amount, Fraction(0)) + self.chances[chance].low * share
+            self._means[row] = self._number(total)
+        return self._means[row]
+
+    def dominant(self, row: tuple[int, ...]) -> int | None:
+        """Return the distribution that is stochastically largest; None if there is none."""
+        if row not in self._dominant:
+            largest = _dominant([self.distributions[number] for number in row])
+            self._dominant[row] = None if largest is None else self._number(largest)
+        return self._dominant[row]
 
 
 def _dominant(several: Sequence[RewardProbabilities]) -> RewardProbabilities | None:
