@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
+from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part
@@ -112,7 +112,7 @@ def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewa
     conditions = _conditions(cache.participant, aspects)
     connected = [reads(one) for condition in conditions.values() for one in conjuncts(condition)]
     if "benefit" in aspects:
-        connected.append(_rewarded(cache.participant, cache))
+        connected.append(_rewarded(cache))
     parts = cache.components(connected)
     home = {name: at for at, component in enumerate(parts) for name in component.order}
     shares: list[dict[Aspect, list[Expr]]] = [{aspect: [] for aspect in conditions} for _ in parts]
@@ -168,9 +168,9 @@ def _part(
     return Part(built, whole, states, tuple(objectives), members)
 
 
-def _rewarded(participant: Participant, cache: ComponentCache) -> frozenset[str]:
+def _rewarded(cache: ComponentCache) -> frozenset[str]:
     steps = cache.system.steps
-    return frozenset[str]().union(*(steps[step].footprint for step in rewards_by_step(participant)))
+    return frozenset[str]().union(*(steps[step].footprint for step in cache.worth))
 
 
 def _summed(whole: ObservedMdp, model: Mdp, states: Sequence[int]) -> ObservedMdp:

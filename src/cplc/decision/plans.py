@@ -16,7 +16,7 @@ from itertools import permutations
 from math import isinf
 from typing import Final, Literal
 
-from cplc.decision.components import ComponentCache, rewards_by_step
+from cplc.decision.components import ComponentCache
 from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
 from cplc.decision.observation import (
@@ -36,7 +36,6 @@ from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.results import Bounds, Number, judged
-from cplc.decision.rewards import step_rewards
 from cplc.decision.total_reward import benefit_of_parts
 from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
@@ -97,7 +96,7 @@ class PlanProblem:
     def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect], parts: Sequence[Part] | None = None) -> None:
         self.cache = cache
         self.aspects = tuple(aspects)
-        self.rewards = step_rewards(rewards_by_step(cache.participant))
+        self.rewards = cache.rewards
         self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
