@@ -475,8 +475,11 @@ class Game:
             for other, code in self._drawn(state)
             if code >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
         ]
+        # The outcome changes nothing for pending ones outside of its scope, which can come.
+        scope = self._scopes[table.index].beliefs
         return all(
-            self._can_come(other, at, packed, self._blocks(drawn, other)) for other, at in pending
+            other.index not in scope or self._can_come(other, at, packed, self._blocks(drawn, other))
+            for other, at in pending
         ) and self._come_together(drawn, packed, [table, *(other for other, _ in pending)])
 
     def _come_together(self, drawn: int, packed: int, tables: Sequence[_BeliefTable]) -> bool:
@@ -562,7 +565,11 @@ class Game:
 
     def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
         """Return whether the outcomes can come without messages of the other beliefs."""
-        rest = frozenset(step for other in waiting if other is not table for step in other.event_of)
+        scope = self._scopes[table.index].beliefs
+        near = [other for other in waiting if other is not table and other.index in scope]
+        if not near:
+            return True  # its outcomes can come, and steps outside of its scope have no influence
+        rest = frozenset(step for other in near for step in other.event_of)
         blocked = self._blocks(state, table) | (rest - table.event_of.keys())
         events = [at for at in table.outcomes if not table.silent[at]]
         return all(self._can_come(table, at, state & self.system_mask, blocked) for at in events)

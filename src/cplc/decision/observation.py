@@ -85,6 +85,14 @@ class ObservedMdp:
 
         return numbered(self.model, self.sets, self.choices)
 
+    @cached_property
+    def offers(self) -> Mapping[int, Sequence[tuple[Hashable, range]]]:
+        """The choices of each state that has some, with the transitions of each."""
+        return {
+            state: [(self.choices[event], self.model.transitions(event)) for event in self.model.events(action)]
+            for state, action in self.controlled()
+        }
+
     def controlled(self) -> Iterator[tuple[int, int]]:
         """Yield each state with its controlled action."""
         model = self.model
