@@ -306,10 +306,15 @@ class Game:
             )
         return drawn
 
-    def _settled(self, state: int) -> int:
-        """Return the state with the draws of all periods that have ended taken back."""
+    def _settled(self, state: int, touched: frozenset[int] | None = None) -> int:
+        """Return the state with the draws of all periods that have ended taken back.
+
+        After a step, only the periods of beliefs may have ended whose scope it touches.
+        """
         packed = state & self.system_mask
         for table, code in self._drawn(state):
+            if touched is not None and table.index not in touched:
+                continue
             if not table.condition(packed) or (table.always and not self._any_can_come(table, packed)):
                 state = table.with_drawn(state, _IDLE)
             elif code >= _FIRST_OUTCOME:
@@ -328,7 +333,7 @@ class Game:
             outcome = table.event_of.get(step)
             if outcome is not None and table.drawn(state) == outcome + _FIRST_OUTCOME:
                 state = table.with_drawn(state, _OVER)
-        return self._settled(state)
+        return self._settled(state, self._touched[step])
 
     # --- outcomes of beliefs
 
@@ -396,6 +401,16 @@ class Game:
             for leader, beliefs in about.items()
         }
         return [scopes[leaders[min(mine)]] for mine in names]
+
+    @cached_property
+    def _touched(self) -> list[frozenset[int]]:
+        """The beliefs whose scope has a variable of each step."""
+        masks = [self.packing.mask(step.footprint) for step in self.system.steps]
+        about = {scope.beliefs: scope.variables for scope in self._scopes}
+        return [
+            frozenset[int]().union(*(beliefs for beliefs, variables in about.items() if variables & mask))
+            for mask in masks
+        ]
 
     def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
         """Return this state, and those after receipts of the participant in which the belief holds."""
@@ -648,9 +663,15 @@ class Game:
 
     def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
         """Return whether the outcomes that are awaited can come after a step, on one path."""
+        touched = self._touched[step]
         remaining = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
-        if not all(self._can_come(table, outcome, target, self._blocks(state, table)) for table, outcome in remaining):
+        if not all(
+            table.index not in touched or self._can_come(table, outcome, target, self._blocks(state, table))
+            for table, outcome in remaining
+        ):
             return False
+        if len({self._class_of[table.index] for table, _ in remaining}) == len(remaining):
+            return True
         holding = [table for table, _ in remaining if table.condition(target)]
         if len(holding) < 2:
             return True
