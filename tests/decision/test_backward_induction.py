@@ -13,6 +13,8 @@ from cplc.decision.fixed_choices import numbered, with_plan
 from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import ObservedMdp, fixed
+from cplc.decision.participation import _reached, reached_by_acting, takes_part
+from cplc.decision.reachable_states import has_reachable_send, reachable
 from cplc.decision.rewards import expected_total_reward, reward_distribution
 from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp, ReachabilityObjective, solve
 
@@ -141,3 +143,14 @@ def test_plan_restricts_large_models_as_small_ones(seed: int) -> None:
     assert expected.model != model
     assert restricted == expected.model
     assert names == expected.choices
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_arrays_reach_the_same_states_as_single_steps(seed: int) -> None:
+    model = random_model(Random(seed))
+    assert len(model) < MIN_LAYERED_STATES
+    every = {at for at, is_reached in enumerate(reachable(model).tolist()) if is_reached}
+    assert every == set(_reached(model))
+    acting = {at for at, is_reached in enumerate(reachable(model, acting=True).tolist()) if is_reached}
+    assert acting == set(reached_by_acting(model))
+    assert has_reachable_send(model) == takes_part(model)

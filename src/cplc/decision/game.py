@@ -18,6 +18,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from cplc.decision.belief_scopes import scopes, touched_beliefs
 from cplc.logic.expressions import Expr, is_true, reads
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import merged_classes
@@ -131,15 +132,6 @@ class _BeliefTable:
         return state & ~(self.mask << self.shift) | code << self.shift
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What may influence the outcomes of a belief: bits of variables, bits of draws, and beliefs."""
-
-    variables: int
-    draws: int
-    beliefs: frozenset[int]
-
-
 @dataclass
 class GameDiagnostics:
     """Findings about the beliefs in the states that were expanded, each with the first such state."""
@@ -197,6 +189,14 @@ class Game:
             for number, one in enumerate(system.steps):
                 if one.kind in SEND_KINDS and (number in table.event_of or (one.event and one.event in messages)):
                     self._by_step.setdefault(number, []).append(table)
+        self._scopes = scopes(
+            system,
+            packing,
+            [reads(belief.condition) for belief in participant.beliefs],
+            [tuple(table.event_of) for table in self.beliefs],
+            [table.mask << table.shift for table in self.beliefs],
+        )
+        self._touched = touched_beliefs(system, packing, self._scopes)
         self.mode_shift = shift
         self._open_mask = (1 << shift) - 1
         self._allowed: dict[int, Callable[[int], bool]] = {}
@@ -367,50 +367,6 @@ class Game:
         if not self._own_receipts:
             return self._leads_unseen(table, outcome, packed, blocked)
         return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
-
-    @cached_property
-    def _scopes(self) -> list[_Scope]:
-        """The scope of each belief: the variables, draws and beliefs that share a variable with it, by any steps.
-
-        Claim. Whether an outcome of the belief can come depends on its scope alone. Proof. No step joins variables of
-        different scopes. So a step outside of the scope changes neither the variables of the scope nor which of its
-        steps are possible, and a path of unseen steps stays one without it.
-        """
-        steps = self.system.steps
-        names = [
-            reads(belief.condition).union(*(steps[step].footprint for step in self.beliefs[at].event_of))
-            for at, belief in enumerate(self.participant.beliefs)
-        ]
-        joined = (step.footprint for step in steps if step.kind != "restart")
-        leaders = merged_classes({name: name for name in self.system.variable}, (*joined, *names))
-        if not all(names) or not all(steps[step].footprint for one in self.beliefs for step in one.event_of):
-            every = _Scope(self.system_mask, self._open_mask & ~self.system_mask, frozenset(range(len(names))))
-            return [every] * len(names)
-        members: dict[str, list[str]] = {}
-        for name, leader in leaders.items():
-            members.setdefault(leader, []).append(name)
-        about: dict[str, list[int]] = {}
-        for at, mine in enumerate(names):
-            about.setdefault(leaders[min(mine)], []).append(at)
-        scopes = {
-            leader: _Scope(
-                self.packing.mask(members[leader]),
-                sum(self.beliefs[at].mask << self.beliefs[at].shift for at in beliefs),
-                frozenset(beliefs),
-            )
-            for leader, beliefs in about.items()
-        }
-        return [scopes[leaders[min(mine)]] for mine in names]
-
-    @cached_property
-    def _touched(self) -> list[frozenset[int]]:
-        """The beliefs whose scope has a variable of each step."""
-        masks = [self.packing.mask(step.footprint) for step in self.system.steps]
-        about = {scope.beliefs: scope.variables for scope in self._scopes}
-        return [
-            frozenset[int]().union(*(beliefs for beliefs, variables in about.items() if variables & mask))
-            for mask in masks
-        ]
 
     def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
         """Return this state, and those after receipts of the participant in which the belief holds."""

@@ -14,7 +14,7 @@ from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initi
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import OrderedMdp
+from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -71,22 +71,29 @@ class PartPlan:
             for objective in self.part.objectives
         ]
 
+    def _reached(self) -> Sequence[bool]:
+        model = self.model.model
+        if len(model) >= MIN_LAYERED_STATES:
+            from cplc.decision.reachable_states import reachable
+
+            return list(reachable(model).tolist())
+        reached = [at < model.initial for at in range(len(model))]
+        new = list(range(model.initial))
+        for state in new:
+            for target in model.after(state):
+                if not reached[target]:
+                    reached[target] = True
+                    new.append(target)
+        return reached
+
     def decisions(self) -> Iterator[tuple[State, Hashable]]:
         """Yield a reachable state of each information set in which the participant chooses, and its choice."""
-        model = self.model.model
-        reached = set(range(model.initial))
-        new = list(reached)
-        while new:
-            state = new.pop()
-            for target in model.after(state):
-                if target not in reached:
-                    reached.add(target)
-                    new.append(target)
+        reached = self._reached()
         visited = set()
         for state, action in self.whole.controlled():
             place = self.whole.sets[state]
             is_decided = place not in visited and place in self.plan
-            if is_decided and state in reached and len(self.whole.model.events(action)) > 1:
+            if is_decided and reached[state] and len(self.whole.model.events(action)) > 1:
                 visited.add(place)
                 yield self.part.state_at(self.origin[state]), self.plan[place]
 
