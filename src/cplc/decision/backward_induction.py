@@ -126,15 +126,15 @@ def layered(model: Mdp) -> LayeredMdp | None:
 def _states_by_depth(outgoing: Indices, target: Indices) -> Iterator[Indices]:
     """Yield the states of each depth; those that reach a cycle have none."""
     count = len(outgoing) - 1
-    left = np.diff(outgoing)
-    source = np.repeat(np.arange(count), left)[np.argsort(target, kind="stable")]
+    open_transitions = np.diff(outgoing)
+    source = np.repeat(np.arange(count), open_transitions)[np.argsort(target, kind="stable")]
     incoming = np.concatenate(([0], np.cumsum(np.bincount(target, minlength=count))))
-    states = np.flatnonzero(left == 0)
+    states = np.flatnonzero(open_transitions == 0)
     while len(states):
         yield states
         before, times = np.unique(source[members_of(incoming, states)[0]], return_counts=True)
-        left[before] -= times
-        states = before[left[before] == 0]
+        open_transitions[before] -= times
+        states = before[open_transitions[before] == 0]
 
 
 def members_of(first: Indices, owners: Indices) -> tuple[Indices, Indices]:
