@@ -220,7 +220,11 @@ class Game:
             at for at, step in enumerate(system.steps) if step.kind == "receive" and step.actor in mine
         )
         self.diagnostics = GameDiagnostics({}, {}, set())
-        self._canonical = _canonical_form(self, families) if families else None
+        self._canonical = None
+        if families:
+            from cplc.decision.symmetric_agents import canonical_form
+
+            self._canonical = canonical_form(self, families)
         self._families = families
         self._members = [[packing.mask(member) & self.view_mask for member in family.members] for family in families]
         """The bits of each member that the participant sees."""
@@ -666,36 +670,3 @@ class Game:
 def _bits(state: int, mask: int) -> int:
     """Return the bits of a mask, moved to the lowest place."""
     return (state & mask) >> (mask & -mask).bit_length() - 1 if mask else 0
-
-
-def _canonical_form(game: Game, families: Sequence[Family]) -> Callable[[int], int]:
-    """Return a function to the representative of a state up to the exchange of symmetric agents.
-
-    The variables of each member are contiguous in the packed state, and so are the draws of its beliefs.
-    """
-    layouts = []
-    for family in families:
-        fields = []
-        for member, beliefs in zip(family.members, family.beliefs, strict=True):
-            mask = game.packing.mask(member)
-            low = (mask & -mask).bit_length() - 1
-            assert mask >> low == (1 << mask.bit_count()) - 1
-            bits = sum(game.beliefs[index].bits for index in beliefs)
-            fields.append((low, game.beliefs[beliefs[0]].shift if beliefs else 0, mask.bit_count(), bits))
-        clear = 0
-        for low, shift, width, bits in fields:
-            clear |= ((1 << width) - 1) << low | ((1 << bits) - 1) << shift
-        layouts.append((fields, ~clear))
-
-    def canonical(state: int) -> int:
-        for fields, keep in layouts:
-            blocks = sorted(
-                (state >> low & (1 << width) - 1) << bits | state >> shift & (1 << bits) - 1
-                for low, shift, width, bits in fields
-            )
-            state &= keep
-            for block, (low, shift, _, bits) in zip(blocks, fields, strict=True):
-                state |= block >> bits << low | (block & (1 << bits) - 1) << shift
-        return state
-
-    return canonical
