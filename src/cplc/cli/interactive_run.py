@@ -181,11 +181,12 @@ class _InteractiveRun:
 
     def _tell(self, target: Session) -> None:
         """Print the last step and its effects."""
+        from cplc.report.layout import list_lines
         from cplc.report.step_text import changes, step_text
 
         before, move = target.jump(target.at - 1).state, target.whole.moves[target.at - 1]
         self._say(f"{target.at}. {step_text(self._system, before, move)}")
-        self._say_all([f"     {change}" for change in changes(self._system, before, move)])
+        self._say_all(list_lines(list(changes(self._system, before, move)), output.report_columns(), "     "))
 
     def _step(self, text: str) -> None:
         session = self._session

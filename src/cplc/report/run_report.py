@@ -9,7 +9,7 @@ from typing import Final
 from cplc.control_characters import printable
 from cplc.logic.expressions import value_text
 from cplc.report.json_data import Data, run_data
-from cplc.report.layout import DEFAULT_WIDTH, Layout, Style, plain
+from cplc.report.layout import DEFAULT_WIDTH, Layout, Style, list_lines, plain
 from cplc.report.run_charts import lives_of
 from cplc.report.step_text import (
     HIDDEN,
@@ -213,7 +213,7 @@ def choices_text(
     else:
         for number, (what, effects) in enumerate(rows, 1):
             yield printable(f"  {number:>3}  {what}")
-            yield from (printable(f"         {effect}") for effect in effects)
+            yield from map(printable, list_lines(effects, columns, "         "))
     if len(choices) > most:
         yield f"       and {len(choices) - most} more; `all` lists them"
 
