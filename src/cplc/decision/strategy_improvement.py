@@ -7,7 +7,7 @@ of policies, and whatever policies it tries, both bounds are sound.
 Definition. A *restriction* keeps some actions of each node of the world, and their worst probabilities.
 
 Claim. The greatest value of a restriction is an upper bound of the game, if in each of its end components without
-reward it keeps all fair actions, and whoever maximises makes all choices.
+reward it keeps all fair actions, and the participant makes all choices, also those of the world.
 
 Proof. Let the world play kept actions with these probabilities, in end components without reward each fair action again
 and again, and at other nodes only after N visits. The nodes that a run visits infinitely often form an end component
@@ -91,34 +91,34 @@ def _countered(nodes: Sequence[Node], values: Sequence[Number], fairness: bool) 
         for at, node in enumerate(nodes)
     ]
     leaving = _leaving(nodes, optimal)
-    kept = []
+    selected = []
     for at, node in enumerate(nodes):
         if node.is_controlled:
-            kept.append(set(range(len(node.actions))))
+            selected.append(set(range(len(node.actions))))
         else:
-            kept.append({leaving[at]} if at in leaving else set(optimal[at] or range(len(node.actions))))
+            selected.append({leaving[at]} if at in leaving else set(optimal[at] or range(len(node.actions))))
     if fairness:
-        _add_fair_actions(nodes, kept)
+        _add_fair_actions(nodes, selected)
     return [
-        replace(node, actions=tuple(_with_worst_chances(node.actions[one], values) for one in sorted(kept[at])))
+        replace(node, actions=tuple(_with_worst_chances(node.actions[one], values) for one in sorted(selected[at])))
         for at, node in enumerate(nodes)
     ]
 
 
-def _add_fair_actions(nodes: Sequence[Node], kept: Sequence[set[int]]) -> None:
-    """Keep all fair actions of the end components without reward of what is kept, until there are no more."""
+def _add_fair_actions(nodes: Sequence[Node], selected: Sequence[set[int]]) -> None:
+    """Keep all fair actions of the end components without reward of what is selected, until there are no more."""
     changed = True
     while changed:
         changed = False
         restricted = [
             replace(node, actions=tuple(exit_if_rewarded(node.actions[one]) for one in sorted(mine)))
-            for node, mine in zip(nodes, kept, strict=True)
+            for node, mine in zip(nodes, selected, strict=True)
         ]
         for circle in end_components(restricted, set(range(len(nodes))), fair=False):
             for at in circle:
                 fair = {one for one, action in enumerate(nodes[at].actions) if action.is_fair}
-                changed = changed or not fair <= kept[at]
-                kept[at].update(fair)
+                changed = changed or not fair <= selected[at]
+                selected[at].update(fair)
 
 
 def _with_worst_chances(action: Action, values: Sequence[Number]) -> Action:
