@@ -32,6 +32,7 @@ from cplc.decision.observation import (
     permitted,
     unfolded,
 )
+from cplc.decision.occupation_measures import Answer, best_randomised, demands_of
 from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
@@ -318,7 +319,26 @@ class PlanProblem:
             return Decided("unknown", reason=_BY_CHANCE, by_chance=True) if decided.status == "fails" else decided
         if self._excluded(thresholds, weights) or self._excluded_by_parts(thresholds):
             return Decided("fails")
+        answer = self._answer_by_realisation(thresholds)
+        if answer == "excluded":
+            return Decided("fails")
+        if answer == "attained" and decided.status == "fails":
+            return Decided("unknown", reason=_BY_CHANCE, by_chance=True)
         return perhaps
+
+    def _answer_by_realisation(self, thresholds: Sequence[Threshold]) -> Answer:
+        """Return whether a randomised plan meets the thresholds, where one part alone has choices."""
+        deciding = [part for part in self.parts if part.has_choices]
+        if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
+            return "open"
+        demands = demands_of(thresholds, self.aspects, deciding[0].objectives, self._rest(), self.rewards.unit)
+        return "open" if demands is None else best_randomised(deciding[0].whole, demands)
+
+    def _rest(self) -> tuple[Bounds, ...]:
+        """Return the figures of the parts without choices."""
+        return self.figures_of(
+            [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
+        )
 
     def _attained_points(self, dimensions: Sequence[int]) -> list[tuple[Fraction, ...]]:
         """Return figures that plans guarantee."""
@@ -357,9 +377,7 @@ class PlanProblem:
         deciding = [part for part in self.parts if part.has_choices]
         if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
             return False
-        rest = self.figures_of(
-            [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
-        )
+        rest = self._rest()
         if any(isinf(one.high) for one in rest):
             return False
         total = Fraction(0)
