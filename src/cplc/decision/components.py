@@ -13,11 +13,14 @@ solution of these equations, which is therefore the product. A cycle that contai
 admits several solutions: then all components with decisions are joined.
 
 Restarts are no steps of the game, and connect nothing.
+
+Definition. A component *counts* for the participant if one of its goals, commitments or values is about something in
+it. Plans are over what the participant sees in these: anything else could only serve as a coin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from fractions import Fraction
@@ -26,7 +29,7 @@ from functools import cached_property, partial
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
 from cplc.decision.observation import ObservedMdp, observed
-from cplc.decision.participation import committed, reached_by_acting
+from cplc.decision.participation import Scopes, committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, step_rewards
@@ -67,6 +70,12 @@ class Component:
     decisions: tuple[int, ...]
     worth: Mapping[int, Fraction]
     """The reward of each step of the whole system."""
+    counts: bool = True
+    """True if it counts for the participant, or several are joined of which one does."""
+    scopes: tuple[frozenset[int], ...] | None = None
+    """The steps of each component that counts, where several are joined; None if it is one."""
+    relevant: frozenset[str] | None = None
+    """The variables of the components that count, where several are joined; None if it is one."""
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -256,6 +265,13 @@ class ComponentPartition:
         steps = (step.footprint for step in system.steps if step.kind != "restart")
         variables = {name: name for name in system.variable}
         self._leader = merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
+        self._counting = {self._leader[name] for name in self._relevant()}
+
+    def _relevant(self) -> frozenset[str]:
+        """Return the variables that goals, commitments and values of the participant are about."""
+        conditions = (self.participant.conforming, *(goal.condition for goal in self.participant.goals))
+        rewarded = (self.system.steps[step].footprint for step in self._worth)
+        return frozenset[str]().union(*map(reads, conditions), *rewarded)
 
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
@@ -292,10 +308,32 @@ class ComponentPartition:
     def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Component:
         """Return the component of these variables; the same object for the same variables."""
         if names not in self._made:
-            self._made[names] = Component(
-                self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
+            self._made[names] = self._with_scopes(
+                Component(
+                    self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
+                )
             )
         return self._made[names]
+
+    @cached_property
+    def whole(self) -> Component:
+        """The whole system as one component."""
+        return self._with_scopes(whole_component(self.system, self.participant))
+
+    def _with_scopes(self, component: Component) -> Component:
+        """Return the component with the components that it is joined of, as far as they count."""
+        classes = {self._leader[name] for name in component.order}
+        counts = not classes.isdisjoint(self._counting)
+        if len(classes) < 2:
+            return replace(component, counts=counts)
+        scopes: dict[str, set[int]] = {}
+        for at, step in enumerate(component.steps):
+            names = self.system.steps[step].footprint
+            leader = self._leader[next(iter(names))] if names else None
+            if leader in self._counting:
+                scopes.setdefault(leader, set()).add(at)
+        relevant = frozenset(name for name in component.order if self._leader[name] in self._counting)
+        return replace(component, counts=counts, scopes=tuple(map(frozenset, scopes.values())), relevant=relevant)
 
 
 # --- Component cache: the MDP of each component is built and solved once per isomorphism class
@@ -354,11 +392,16 @@ class ComponentMdp:
     @cached_property
     def participating(self) -> ComponentMdp | None:
         """The model of the plans that take part here, with full observation; None if nothing can be sent."""
-        result = committed(self.explored.model)
+        result = committed(self.explored.model, self.scopes)
         if result is None:
             return None
         states = [self.explored.states[at] for at in result.origin]
         return ComponentMdp(self.component, replace(self.explored, model=result.model, states=states), self.counts)
+
+    @property
+    def scopes(self) -> Scopes:
+        """The steps of the components that count, where several are joined and agents are not counted."""
+        return None if self.counts else self.component.scopes
 
     @cached_property
     def reached_by_acting(self) -> frozenset[int]:
@@ -375,6 +418,9 @@ class ComponentMdp:
         """The model with what the participant sees in each state."""
         game, states, model = self.explored.game, self.explored.states, self.explored.model
         views = list(map(game.view, states))
+        if self.component.relevant is not None and not self.counts:
+            mask = game.packing.mask(self.component.relevant)
+            views = [state & mask & game.view_mask for state in states]
         choices: dict[int, Hashable] = {}
         for state in range(len(model)):
             for action in model.options(state):
@@ -435,6 +481,16 @@ class ComponentGroup:
     original_condition: Expr
     """The condition over the variables of the first component; the model may be that of another one."""
 
+    @property
+    def counts(self) -> bool:
+        """True if one of the components counts for the participant."""
+        return any(component.counts for component in self.components)
+
+    @property
+    def participating(self) -> ComponentMdp | None:
+        """The model of the plans that take part in one of the components; None if no plan does."""
+        return self.built.participating if self.counts else None
+
     def renamed_state(self, state: State) -> State:
         """Return the state over the variables of the first component."""
         return dict(zip(self.components[0].order, state.values(), strict=True))
@@ -463,6 +519,7 @@ class ComponentCache:
     first_of_shape: dict[int, ComponentMdp] = field(default_factory=dict)
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
     _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
+    _counting: dict[int, ComponentMdp] = field(default_factory=dict)
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """A number of states that each component is known to exceed, by its form."""
 
@@ -470,7 +527,7 @@ class ComponentCache:
         """Use the components and canonical forms of another cache of the same system and participant."""
         self.forms, self.form_of = other.forms, other.form_of
         self.shapes, self.shape_of = other.shapes, other.shape_of
-        self.__dict__.update(splitting=other.splitting, worth=other.worth, rewards=other.rewards)
+        self.__dict__.update(partition=other.partition, worth=other.worth, rewards=other.rewards)
 
     @cached_property
     def worth(self) -> Mapping[int, Fraction]:
@@ -483,18 +540,28 @@ class ComponentCache:
         return step_rewards(self.worth)
 
     @cached_property
+    def partition(self) -> ComponentPartition | None:
+        """The components of the system; None if it is one."""
+        return ComponentPartition(self.system, self.participant) if is_separable(self.system) else None
+
+    @property
     def splitting(self) -> ComponentPartition | None:
-        return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None
+        return self.partition if self.split else None
+
+    @cached_property
+    def whole(self) -> Component:
+        """The whole system as one component."""
+        return whole_component(self.system, self.participant) if self.partition is None else self.partition.whole
 
     def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return the components that may be analysed separately."""
         if self.splitting is None:
-            return (whole_component(self.system, self.participant),)
+            return (self.whole,)
         joined = tuple(connected)
         parts = self.splitting.components(joined)
         if self.semantics == "paper" and not all(self.build(component).is_acyclic for component in parts):
             # Without fairness, a cycle of one component starves all others.
-            return (whole_component(self.system, self.participant),)
+            return (self.whole,)
         turning = [component for component in parts if self.build(component).has_decisions]
         if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
             names = frozenset[str]().union(*(component.variables for component in turning))
@@ -504,11 +571,22 @@ class ComponentCache:
     def part_of(self, names: frozenset[str]) -> Component:
         """Return the union of some components, given by its variables, as one component."""
         if self.splitting is None:
-            return whole_component(self.system, self.participant)
+            return self.whole
         return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
     def build(self, component: Component) -> ComponentMdp:
         """Return the model of the component; where it has very many states, symmetric agents are counted."""
+        built = self._model_of(component)
+        if component.counts:
+            self._counting[id(built)] = built
+        return built
+
+    @property
+    def counting(self) -> Collection[ComponentMdp]:
+        """The models of components that count, of those that were built."""
+        return self._counting.values()
+
+    def _model_of(self, component: Component) -> ComponentMdp:
         listed = self.listed(component, MAX_PLAIN_STATES)
         if listed is not None:
             return listed
@@ -628,7 +706,7 @@ class ComponentCache:
 
     def participating_bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds | None:
         """Return the same of plans that take part in the component; None if nothing can be sent there."""
-        built = group.built.participating
+        built = group.participating
         if built is None:
             return None
         return self.values(built, built.goal_states(group.condition), worst).bounds(built.initial, worst)
