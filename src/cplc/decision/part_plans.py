@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed
+from cplc.decision.component_partition import Component
+from cplc.decision.components import ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import fsum, inf, isinf
 
+from cplc.decision.component_partition import Component
 from cplc.decision.components import (
     MAX_PLAIN_STATES,
-    Component,
     ComponentCache,
     ComponentGroup,
     ComponentMdp,
