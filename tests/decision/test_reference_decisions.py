@@ -252,7 +252,7 @@ TOSSES = "believes Dan when toss: one 0.01 | two 0.99"
     ("values", "value"),
     [("order: -1", -1), ("order: -1, toss: 0", -1), ("order: -1, toss: -0.5", Fraction(-1, 2))],
 )
-def test_what_comes_elsewhere_is_no_coin_that_decides_whether_to_take_part(values: str, value: Fraction) -> None:
+def test_coin_elsewhere_does_not_decide_whether_to_take_part(values: str, value: Fraction) -> None:
     """To order only where the coin shows one would cost a hundredth; a toss that has a cost counts itself."""
     agent = f"    value {values}\n    {TOSSES}"
     text = f"""cpl 2
