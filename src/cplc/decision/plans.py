@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from cplc.decision.components import ComponentCache
 from cplc.decision.front_choices import choices_by_histories, choices_of
-from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
+from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front, undominated
 from cplc.decision.observation import (
     EXACT_STATES,
     MAX_UNFOLDED_STATES,
@@ -35,6 +35,7 @@ from cplc.decision.observation import (
 from cplc.decision.occupation_measures import Answer, best_randomised, demands_of
 from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
+from cplc.decision.probability_bounds import rounded, scaled
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.results import Bounds, Number, judged
 from cplc.decision.total_reward import benefit_of_parts
@@ -200,9 +201,9 @@ class PlanProblem:
             for bounds, times in each:
                 low, high = low + bounds.low * times, high + bounds.high * times
             unit = self.rewards.unit
-            return Bounds(_scaled(low, unit), _scaled(high, unit))
+            return Bounds(scaled(low, unit), scaled(high, unit))
         for bounds, times in each:
-            low, high = low * _rounded(bounds.low, times) ** times, high * _rounded(bounds.high, times) ** times
+            low, high = low * rounded(bounds.low, times) ** times, high * rounded(bounds.high, times) ** times
             count += times + 1
         if isinstance(low, Fraction) and isinstance(high, Fraction):
             return Bounds(low, high)
@@ -515,7 +516,7 @@ class PlanProblem:
             total = [
                 (self._joined(vector, other), (*picks, entry)) for vector, picks in total for other, entry in powers
             ]
-            total = _undominated(total)
+            total = undominated(total)
             if len(total) > _MAX_COMBINATIONS:
                 raise ResourceExhausted("too many combinations of plans of independent parts")
         return total
@@ -668,30 +669,9 @@ class PlanProblem:
         return tuple(points) if len(points) > 1 else ()
 
 
-def _undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple[Vector, tuple[Entry, ...]]]:
-    result: list[tuple[Vector, tuple[Entry, ...]]] = []
-    for vector, entries in sorted(each, key=lambda one: one[0], reverse=True):
-        if not any(all(a >= b for a, b in zip(other, vector, strict=True)) for other, _ in result):
-            result.append((vector, entries))
-    return result
-
-
 _BY_CHANCE = "only by tossing a coin"
 PERHAPS_BY_CHANCE: Final = "no deterministic plan meets it, and one that tosses coins might"
 _SEES_LESS = "an upper bound passes, but no plan over what it sees was found to"
-
-
-def _scaled(value: Number, unit: Fraction) -> Number:
-    return value if isinstance(value, float) and isinf(value) else value * unit
-
-
-def _rounded(value: Number, times: int) -> Number:
-    """Return a floating-point number instead of a fraction whose power would have very many digits."""
-    is_short = isinstance(value, Fraction) and value.denominator.bit_length() * times <= _MAX_BITS
-    return value if is_short else float(value)
-
-
-_MAX_BITS = 8_000
 
 
 def _plan_of(attained: Attained) -> tuple[ObservedMdp, Sequence[int], Plan]:
