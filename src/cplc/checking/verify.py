@@ -83,6 +83,9 @@ class Verifier:
         """
         began = time.perf_counter()
         system = question.system or self.system
+        if question.unsupported:
+            on_answer(question, "unknown")
+            return Result(question, "unknown", self.method, 0.0, system, reason=question.unsupported)
         if question.verdict_only:
             return Result(question, self.decide(question), self.method, time.perf_counter() - began, system)
         try:
@@ -97,6 +100,8 @@ class Verifier:
 
     def decide(self, question: Question) -> Answer:
         """Return the verdict alone, without evidence and responsibility."""
+        if question.unsupported:
+            return "unknown"
         try:
             return self._builder(question).answer()
         except ResourceExhausted:

@@ -19,6 +19,7 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Atom
+from cplc.lowering.open_domains import unsupported
 from cplc.records import dataclass
 from cplc.semantics.model import Commitment, PayloadDeadline
 from cplc.settings.suppression import not_suppressed
@@ -122,13 +123,15 @@ class NeverReached:
         states = [state for state in _STATES.get(event, ()) if state in possible]
         condition = lowered.antecedent if event == "antecedent" else e.one_of(e.Read(lowered.variable), states)
         text = f"some run from some initial state reaches one where {commitment.name} is {event}"
+        formula = on_some_run(self.system, Atom(condition, f"{commitment.name} is {event}", in_words=True))
         question = Question(
             name=_name(commitment, event),
             kind="check",
-            formula=on_some_run(self.system, Atom(condition, f"{commitment.name} is {event}", in_words=True)),
+            formula=formula,
             text=text,
             span=commitment.span,
             system=without_fairness(self.system),
+            unsupported=unsupported(formula) if self.compilation.model.data else "",
             verdict_only=True,
         )
         return BoundQuestion(question, self.system)

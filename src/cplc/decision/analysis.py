@@ -14,7 +14,6 @@ from cplc.decision.components import (
     ComponentCache,
     ComponentGroup,
     isomorphic_components,
-    rewards_by_step,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
 from cplc.decision.mdp import Semantics
@@ -175,13 +174,13 @@ class _Analysing:
 
     @cached_property
     def has_silence(self) -> bool:
-        """True if some other role may stay silent somewhere."""
-        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().built.values())
+        """True if some other role may stay silent somewhere where it counts."""
+        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().counting)
 
     @property
     def has_decisions(self) -> bool:
         """True if the participant has a choice in some model that was built."""
-        return any(one.has_decisions for cache in self._caches.values() for one in cache.built.values())
+        return any(one.has_decisions for cache in self._caches.values() for one in cache.counting)
 
     def condition(self, aspect: Aspect) -> Expr:
         if aspect == "conformance":
@@ -443,7 +442,7 @@ class _Analysing:
 
     def _joint_states(self) -> int:
         """Return about how many states the joint model of all components with rewards has."""
-        worth = rewards_by_step(self.participant)
+        worth = self.cache().worth
         groups = self.cache().groups(TRUE)
         return prod(
             group.built.states ** len(group.components)
@@ -481,7 +480,7 @@ class _Analysing:
         """Return the other roles that may stay silent, families as one."""
         silent = {
             self.system.steps[one.component.steps[step]].actor
-            for one in self.cache().built.values()
+            for one in self.cache().counting
             for action in range(len(one.explored.model.kind))
             if one.explored.model.kind[action] == ActionKind.SEND
             for event in one.explored.model.events(action)

@@ -16,7 +16,7 @@ from itertools import permutations
 from math import isinf
 from typing import Final, Literal
 
-from cplc.decision.components import ComponentCache, rewards_by_step
+from cplc.decision.components import ComponentCache
 from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
 from cplc.decision.observation import (
@@ -36,7 +36,6 @@ from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.results import Bounds, Number, judged
-from cplc.decision.rewards import step_rewards
 from cplc.decision.total_reward import benefit_of_parts
 from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
@@ -97,11 +96,13 @@ class PlanProblem:
     def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect], parts: Sequence[Part] | None = None) -> None:
         self.cache = cache
         self.aspects = tuple(aspects)
-        self.rewards = step_rewards(rewards_by_step(cache.participant))
+        self.rewards = cache.rewards
         self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
         self._attained_by_part: dict[tuple[_PartKey, int], Attained] = {}
+        self._histories: dict[int, tuple[ObservedMdp, list[int]] | ResourceExhausted] = {}
+        """The model of each part by histories, by its identity, or why it is too large."""
 
     # --- figures alone
 
@@ -123,9 +124,14 @@ class PlanProblem:
             each.append((attained.bounds, part.times))
             plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
         bounds = self._together(dimension, each)
-        if len(self.parts) > 1 and any(self._is_limited(part, dimension) for part in self.parts):
+        if self._may_toss(dimension):
             bounds = Bounds(bounds.low, max(bounds.high, self._beforehand(dimension).high))
         return bounds, tuple(plans)
+
+    def _may_toss(self, dimension: int) -> bool:
+        """Return whether what comes in one part may serve as a coin in another."""
+        several = sum(part.times for part in self.parts if part.counts) > 1
+        return several and any(self._is_limited(part, dimension) for part in self.parts)
 
     def _is_limited(self, part: Part, dimension: int) -> bool:
         """Return whether hidden variables cost something in a part.
@@ -159,13 +165,15 @@ class PlanProblem:
         if not candidates:
             return best, plans
         chosen = max(candidates, key=lambda one: one[0].low)
-        return Bounds(chosen[0].low, max(bounds.high for bounds, _ in candidates)), chosen[1]
+        highest = best.high if self._may_toss(dimension) else max(bounds.high for bounds, _ in candidates)
+        return Bounds(chosen[0].low, highest), chosen[1]
 
     def _attained_taking_part(self, part: Part, dimension: int) -> Attained | None:
         full = self._attained(part, dimension).bounds
         return best_taking_part(
-            part.whole, part.objectives[dimension], full, exact=self.cache.exact, fairness=self.cache.fairness
-        )
+            part.whole, part.objectives[dimension], full,
+            exact=self.cache.exact, fairness=self.cache.fairness, scopes=part.built.scopes,
+        )  # fmt: skip
 
     def _attained(self, part: Part, dimension: int) -> Attained:
         key = _part_key(part), dimension
@@ -263,7 +271,8 @@ class PlanProblem:
         for at, part in enumerate(self.parts):
             whole = part.whole
             origin: Sequence[int] = range(len(whole.model))
-            if not first_sends(whole):
+            scopes = part.built.scopes
+            if not part.counts or not first_sends(whole, scopes):
                 continue
             if by_histories:
                 try:
@@ -272,7 +281,7 @@ class PlanProblem:
                     yield None
                     return
             rest = replace(part, members=part.members[1:])
-            for place, choice in first_sends(whole):
+            for place, choice in first_sends(whole, scopes):
                 committed = replace(
                     part,
                     whole=fixed(whole, {place: choice}),
@@ -531,7 +540,7 @@ class PlanProblem:
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
             try:
-                histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
+                histories, origin = self._unfolded(part)
             except ResourceExhausted:
                 return None
             choices = choices_by_histories(part.whole, self._front(part, cap, "upper"), entry, histories, origin)
@@ -539,6 +548,19 @@ class PlanProblem:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
         return tuple(plans)
+
+    def _unfolded(self, part: Part) -> tuple[ObservedMdp, list[int]]:
+        """Return the model of a part by histories, which is unfolded once."""
+        key = id(part.whole)
+        if key not in self._histories:
+            try:
+                self._histories[key] = unfolded(part.whole, MAX_UNFOLDED_STATES)
+            except ResourceExhausted as exhausted:
+                self._histories[key] = exhausted
+        result = self._histories[key]
+        if isinstance(result, ResourceExhausted):
+            raise result
+        return result
 
     def _by_histories(self, part: Part, thresholds: Sequence[Threshold]) -> Decided:
         """Decide by branch and bound over the choices at histories of local states; only this part has choices."""
