@@ -362,7 +362,7 @@ class CplCompilation(Compilation):
             system=system if is_own else None,
             written=declared.written,
             instances=_instances(declared.instances, formula),
-            unsupported=self._unsupported(formula),
+            unsupported=self.unsupported(formula),
         )
         return BoundQuestion(question, system)
 
@@ -395,7 +395,7 @@ class CplCompilation(Compilation):
         if declared is not None and self.model.data:
             question = replace(question, assumption_notes=(*question.assumption_notes, *self._data_notes))
         if self.model.data:
-            question = replace(question, unsupported=self._unsupported(question.formula))
+            question = replace(question, unsupported=self.unsupported(question.formula))
         return BoundQuestion(question, system)
 
     @cached_property
@@ -407,7 +407,7 @@ class CplCompilation(Compilation):
 
         return tuple(dict.fromkeys(explanations(self.model)))
 
-    def _unsupported(self, formula: Formula) -> str:
+    def unsupported(self, formula: Formula) -> str:
         """Return why finitely many values do not decide the formula; nothing if they do."""
         if not self.model.data:
             return ""
@@ -527,7 +527,7 @@ class CplCompilation(Compilation):
             constant_implications=resolved.constant_implications,
             instances=_instances(resolved.instances, formula),
             system=system if is_own or wider is not self else None,
-            unsupported=self._unsupported(formula),
+            unsupported=self.unsupported(formula),
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 

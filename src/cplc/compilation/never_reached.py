@@ -19,7 +19,6 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.language.lifecycle import COMMITMENT_STATES
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Atom
-from cplc.lowering.open_domains import unsupported
 from cplc.records import dataclass
 from cplc.semantics.model import Commitment, PayloadDeadline
 from cplc.settings.suppression import not_suppressed
@@ -131,7 +130,7 @@ class NeverReached:
             text=text,
             span=commitment.span,
             system=without_fairness(self.system),
-            unsupported=unsupported(formula) if self.compilation.model.data else "",
+            unsupported=self.compilation.unsupported(formula),
             verdict_only=True,
         )
         return BoundQuestion(question, self.system)
