@@ -1,4 +1,4 @@
-"""Interval analysis against enumeration: what a warning says of a comparison holds for all values in range."""
+"""Interval analysis against enumeration: a comparison is reported only if it is constant over all values in range."""
 
 from __future__ import annotations
 
