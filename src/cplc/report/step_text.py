@@ -101,8 +101,10 @@ def variable_text(system: System, variable: Variable) -> str:
     match variable.kind:
         case "copy":
             message = system.message.get(variable.about)
-            how = "sent" if message and message.sender == variable.owner else "received"
-            return f"{variable.about} {how}"
+            if message and message.sender == variable.owner:
+                return f"{variable.about} sent"
+            by = f" by {variable.owner}" if message and message.has_several_receivers else ""
+            return f"{variable.about} received{by}"
         case "field":
             return f"{variable.about}.{_parameter(variable)} at {variable.owner}"
         case "view":

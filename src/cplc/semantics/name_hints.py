@@ -32,6 +32,7 @@ _KINDS: Final[dict[Place, tuple[type, ...]]] = {
     "variable": (),
 }
 _NOT_IN_NAMES: Final = re.compile(r"\W+")
+_NAMED_ARGUMENT: Final = re.compile(r"\s*(\w+)\s*=+\s*(.+?)\s*")
 _PLURALS: Final[dict[Place, str]] = {
     "role": "roles", "agent": "agents", "commitment": "commitments", "claim": "claims",
     "commitment or claim": "commitments and claims", "family": "roles",
@@ -138,6 +139,14 @@ def applied_name(call: ast.Call, signature: resolved.Signature) -> tuple[resolve
     return symbol, _instance_form(symbol, call, signature)
 
 
+def _named_value(parameter: str, argument: str, message: resolved.MessageSymbol) -> str:
+    """Return `days = 3` for an argument `3`, and for one that is written so."""
+    written = _NAMED_ARGUMENT.fullmatch(argument)
+    if written is not None and written[1] in message.parameters:
+        return f"{written[1]} = {written[2]}"
+    return f"{parameter} = {argument}"
+
+
 def _instance_form(symbol: resolved.Indexed, call: ast.Call, signature: resolved.Signature) -> str:
     def predicate(subject: str) -> str:
         is_promise = isinstance(symbol, resolved.CommitmentSymbol)
@@ -146,7 +155,7 @@ def _instance_form(symbol: resolved.Indexed, call: ast.Call, signature: resolved
     if not symbol.chain:
         if isinstance(symbol, resolved.MessageSymbol) and len(call.arguments) == len(symbol.parameters):
             given = zip(symbol.parameters, call.arguments, strict=True)
-            fields = (f"{symbol.name}.{name} = {value.span.text}" for name, value in given)
+            fields = (f"{symbol.name}.{_named_value(name, value.span.text, symbol)}" for name, value in given)
             return " & ".join((symbol.name, *fields)) if not symbol.parameters else f"({' & '.join(fields)})"
         return predicate(symbol.name)
     indices: list[str] = []
