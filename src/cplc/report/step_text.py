@@ -103,8 +103,10 @@ def variable_text(system: System, variable: Variable) -> str:
             message = system.message.get(variable.about)
             if message and message.sender == variable.owner:
                 return f"{variable.about} sent"
-            by = f" by {variable.owner}" if message and message.has_several_receivers else ""
-            return f"{variable.about} received{by}"
+            if message is None or not message.has_several_receivers:
+                return f"{variable.about} received"
+            is_receiver = variable.owner in message.receivers
+            return f"{variable.about} received by {variable.owner}" if is_receiver else f"{variable.about} in effect"
         case "field":
             return f"{variable.about}.{_parameter(variable)} at {variable.owner}"
         case "view":

@@ -139,12 +139,15 @@ def applied_name(call: ast.Call, signature: resolved.Signature) -> tuple[resolve
     return symbol, _instance_form(symbol, call, signature)
 
 
-def _named_value(parameter: str, argument: str, message: resolved.MessageSymbol) -> str:
-    """Return `days = 3` for an argument `3`, and for one that is written so."""
-    written = _NAMED_ARGUMENT.fullmatch(argument)
-    if written is not None and written[1] in message.parameters:
-        return f"{written[1]} = {written[2]}"
-    return f"{parameter} = {argument}"
+def _field_values(message: resolved.MessageSymbol, call: ast.Call) -> list[str]:
+    """Return `rule.days = 3` for each argument `3` or `days = 3`; nothing if some have no name and some are missing."""
+    named = [_NAMED_ARGUMENT.fullmatch(argument.span.text) for argument in call.arguments]
+    pairs = [(one[1], one[2]) if one is not None and one[1] in message.parameters else None for one in named]
+    if None in pairs and len(pairs) != len(message.parameters):
+        return []
+    places = zip(pairs, message.parameters, call.arguments, strict=False)
+    values = [pair or (name, argument.span.text) for pair, name, argument in places]
+    return [f"{message.name}.{name} = {value}" for name, value in values]
 
 
 def _instance_form(symbol: resolved.Indexed, call: ast.Call, signature: resolved.Signature) -> str:
@@ -153,10 +156,8 @@ def _instance_form(symbol: resolved.Indexed, call: ast.Call, signature: resolved
         return f"active({subject})" if is_promise else subject
 
     if not symbol.chain:
-        if isinstance(symbol, resolved.MessageSymbol) and len(call.arguments) == len(symbol.parameters):
-            given = zip(symbol.parameters, call.arguments, strict=True)
-            fields = (f"{symbol.name}.{_named_value(name, value.span.text, symbol)}" for name, value in given)
-            return " & ".join((symbol.name, *fields)) if not symbol.parameters else f"({' & '.join(fields)})"
+        if isinstance(symbol, resolved.MessageSymbol) and call.arguments and (fields := _field_values(symbol, call)):
+            return f"({' & '.join(fields)})"
         return predicate(symbol.name)
     indices: list[str] = []
     quantifiers: list[str] = []
