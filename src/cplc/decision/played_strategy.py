@@ -25,7 +25,7 @@ _Moves = tuple[list[float], list[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What one run attains."""
+    """Outcome of one run."""
 
     is_success: bool
     """True if it ends where the figure is attained, in every part."""
@@ -42,7 +42,7 @@ class StrategySampler:
         self.steps = 0
 
     def play(self, chance: Random) -> Played:
-        """Return what a run attains in all parts."""
+        """Return the outcome of a run in all parts."""
         every, reward = True, 0
         for part in self._parts:
             for _ in range(part.times):
