@@ -74,7 +74,7 @@ def taken(system: System, step: Step, state: Valuation) -> Iterator[Valuation]:
 
 def _label(step: Step) -> Move:
     several = "@" in step.name
-    receiver = step.actor if several and step.kind == "receive" else ""
+    receiver = step.name.rpartition("@")[2].removesuffix(" further") if several else ""
     return Move(step.kind, step.event, tuple(sent for _, sent in step.payload), receiver, step.is_further)
 
 

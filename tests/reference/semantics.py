@@ -237,7 +237,12 @@ class Reference:
         env = (NULL,) * len(self.names)
         arrived = (None,) * sum(len(m.receivers) for m in self.model.messages if len(m.receivers) > 1)
         views = (NULL,) * len(self.views)
-        return [State(nothing, nothing, own, env, views, (), arrived) for own in product(*values)]
+        lossy = [m for m in self.model.messages if m.losses]
+        ways = sum(len(m.losses) + (m.repeatable and len(m.receivers) > 1) for m in lossy)
+        losses = (0,) * sum(most is not None for m in lossy for _, most in m.losses)
+        return [
+            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses) for own in product(*values)
+        ]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         """Yield every enabled step with its target, and record values out of range."""
@@ -250,6 +255,7 @@ class Reference:
             for receiver in () if self.model.sync else message.receivers:
                 if world.in_flight(message.name, receiver):
                     yield from self._receiving(message, receiver, state)
+                    yield from self._losing(message, receiver, state)
         for scope in self.model.scopes:
             if self._may_restart(scope.name, world):
                 self._changes = frozenset()
@@ -325,7 +331,8 @@ class Reference:
         if not self._assign(message.updates, before, world, message.sender, own):
             return
         last = before.sent[message.name]
-        world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
+        has_bit = message.repeatable and len(message.losses) < len(message.receivers)
+        world.send(message.name, Copy(payload, has_bit and last is not None and not last.bit))
         if not self.model.sync:
             self._look(message, before, world, message.sender, own, message.receivers[0])
             self._changes = frozenset()
@@ -340,11 +347,23 @@ class Reference:
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
         several = len(message.receivers) > 1
-        if several and world.received[message.name] == copy:
+        took_effect = not world.transit.get((message.name, "Env"), world.received[message.name] != copy)
+        if several and took_effect:
             if self._receive_again(message, before, world, own, receiver):
                 yield Move("receive", message.name, (), receiver, True), world.state()
         elif self._take_effect(message, before, world, own, (receiver,), (receiver,)):
             yield Move("receive", message.name, (), receiver if several else ""), world.state()
+
+    def _losing(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield the loss on the way to one receiver, where it may still be lost."""
+        world, way = self.world(state), (message.name, receiver)
+        if receiver not in dict(message.losses) or world.losses.get(way, -1) >= world.most.get(way, 0):
+            return
+        world.transit[way] = False
+        if way in world.losses:
+            world.losses[way] += 1
+        self._changes = frozenset()
+        yield Move("lose", message.name, (), receiver if len(message.receivers) > 1 else ""), world.state()
 
     def _receive_again(
         self, message: Message, before: World, world: World, own: dict[str, Value], receiver: str
@@ -354,6 +373,7 @@ class Reference:
             self.out_of_range.add(message.name)
             return False
         world.arrived[message.name, receiver] = world.sent[message.name]
+        world.arrive(message.name, receiver)
         observer_state = self._env_observer_state(before, world, own)
         observer_state.read(("act", receiver))
         observer_state.apply_automatic_rules()
@@ -384,7 +404,9 @@ class Reference:
                     self.out_of_range.add(message.name)
                     return False
         world.received[message.name] = world.sent[message.name]
+        world.arrive(message.name, "Env")
         for receiver in receivers:
+            world.arrive(message.name, receiver)
             if (message.name, receiver) in world.arrived:
                 world.arrived[message.name, receiver] = world.sent[message.name]
         observer_state = self._env_observer_state(before, world, own)

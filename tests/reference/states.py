@@ -30,16 +30,20 @@ class State(NamedTuple):
     """Counted ticks of the timed interpreter, `tests/reference/timed.py`."""
     arrived: tuple[Copy | None, ...] = ()
     """The copy of each receiver of each message that has several."""
+    transit: tuple[bool, ...] = ()
+    """For each message and receiver that may miss it: it is on its way. Also for `Env`: it has no effect yet."""
+    losses: tuple[int, ...] = ()
+    """The losses in a row, where their number is bounded."""
 
 
 class Move(NamedTuple):
-    """A step by name. ``kind`` is send, receive, exchange, restart or tick; only what sends has a payload."""
+    """A step by name. ``kind`` is send, receive, exchange, lose, restart or tick; only what sends has a payload."""
 
     kind: str
     event: str
     payload: tuple[Value, ...] = ()
     receiver: str = ""
-    """The one of several receivers that receives it."""
+    """The one of several receivers that receives or misses it."""
     is_further: bool = False
     """True if another one has received it before."""
 
@@ -89,6 +93,11 @@ class World:
         self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
         several = [(m.name, role) for m in model.messages if len(m.receivers) > 1 for role in m.receivers]
         self.arrived = dict(zip(several, state.arrived, strict=True))
+        lossy = [(m.name, role) for m in model.messages for role, _ in m.losses]
+        lossy += [(m.name, "Env") for m in model.messages if m.losses and m.repeatable and len(m.receivers) > 1]
+        self.transit = dict(zip(lossy, state.transit, strict=True))
+        self.most = {(m.name, role): most for m in model.messages for role, most in m.losses if most is not None}
+        self.losses = dict(zip(self.most, state.losses, strict=True))
         self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
         self.env = dict(zip(names, state.env, strict=True))
         self.views = dict(zip(views, state.views, strict=True))
@@ -102,14 +111,37 @@ class World:
             tuple(self.views.values()),
             (),
             tuple(self.arrived.values()),
+            tuple(self.transit.values()),
+            tuple(self.losses.values()),
         )
 
     def in_flight(self, message: str, receiver: str | None = None) -> bool:
         """Return whether it is in flight to this receiver, or to some one."""
-        copies = [copy for (name, role), copy in self.arrived.items() if name == message and receiver in (None, role)]
+        ways = {role: flies for (name, role), flies in self.transit.items() if name == message and role != "Env"}
+        if any(flies for role, flies in ways.items() if receiver in (None, role)):
+            return True
+        copies = [
+            copy
+            for (name, role), copy in self.arrived.items()
+            if name == message and receiver in (None, role) and role not in ways
+        ]
+        if ways and not copies:
+            return False
         copies = copies or [self.received[message]]
         return self.sent[message] is not None and any(copy != self.sent[message] for copy in copies)
 
     def clear(self, message: str) -> None:
         self.sent[message] = self.received[message] = None
         self.arrived |= {key: None for key in self.arrived if key[0] == message}
+        self.transit |= {key: False for key in self.transit if key[0] == message}
+
+    def send(self, message: str, copy: Copy) -> None:
+        """Set the sender's copy; the message is then on its way."""
+        self.sent[message] = copy
+        self.transit |= {key: True for key in self.transit if key[0] == message}
+
+    def arrive(self, message: str, receiver: str) -> None:
+        """Note that it is on its way to this receiver no longer, and that the losses in a row are over."""
+        for table, nothing in ((self.transit, False), (self.losses, 0)):
+            if (message, receiver) in table:
+                table[message, receiver] = nothing  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from cplc.drawing.protocol_diagrams import (
 )
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
-from cplc.report.step_text import changes, step_text
+from cplc.report.step_text import changes, lost_to, step_text
 from cplc.system.model import System
 from cplc.system.trace import Run
 
@@ -82,6 +82,11 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         elif step.kind == "send":
             in_flight.update({(step.event, receiver): len(events) for receiver in message.receivers})
             events.append(Event("send", message.sender, message.receivers[0], label or step.event, notes))
+        elif step.kind == "lose":
+            receiver = lost_to(message, step)
+            sent = in_flight.pop((step.event, receiver), None)
+            label = step.event if sent is None else events[sent].label
+            events.append(Event("lost", message.sender, receiver, label, ("lost",), sent))
         else:
             sent = in_flight.pop((step.event, step.actor), None)
             if sent is not None and sent == len(events) - 1 and not message.has_several_receivers:

@@ -54,7 +54,7 @@ WORDS: Final = (
     Word("commitment", "declaration", "`C(debtor, creditor, antecedent, consequent)`: once the antecedent holds, "
          "the debtor owes the creditor the consequent.",
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
-    Word("channel", "declaration", "How channels carry messages: in any number and order, and within how many ticks.",
+    Word("channel", "declaration", "How channels carry messages: in which number and order, with losses, how fast.",
          "channel Sender -> Receiver unordered within 2"),
     Word("empower", "declaration", "Lets a third party perform operations on commitments of others.",
          "empower Arbiter to release refund, expire goods"),
@@ -106,6 +106,8 @@ WORDS: Final = (
     Word("fails", "contextual", "the formula does not hold in every initial state"),
     Word("holds", "contextual", "the formula holds in every initial state"),
     Word("in", "contextual"),
+    Word("lossy", "contextual", "messages may be lost; with `lossy(n)` each at most `n` times in a row",
+         continues=("channel",)),
     Word("plays", "contextual"),
     Word("receipt", "contextual"),
     Word("retaining", "contextual", "the old debtor stays bound until the new one ends"),

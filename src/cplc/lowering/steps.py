@@ -18,11 +18,19 @@ from cplc.lowering.expressions import (
     effect_observer,
     in_flight_to,
     possible_values,
+    transit_holders,
     value,
 )
 from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
-from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
+from cplc.lowering.variable_names import (
+    copy_variable,
+    field_variable,
+    losses_variable,
+    parity_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.records import dataclass
 from cplc.runtime.context import TooLarge
 from cplc.semantics.model import Assignment, CheckedModel, Message
@@ -150,22 +158,29 @@ class StepBuilder:
         """Return the updates that set one copy."""
         copied: dict[str, Expr] = {copy_variable(message.name, role): e.TRUE}
         copied.update({field_variable(message.name, name, role): payload for name, payload in own.items()})
-        if message.repeatable:
+        if message.alternates:
             copied[parity_variable(message.name, role)] = parity
+        holders = transit_holders(message)
+        is_sent = role == message.sender
+        copied.update({transit_variable(message.name, one): e.TRUE for one in holders if is_sent})
+        if role in holders:
+            copied[transit_variable(message.name, role)] = e.FALSE
+        if dict(message.losses).get(role) is not None:
+            copied[losses_variable(message.name, role)] = e.Const(0)
         return copied
 
     def clearing_updates(self, message: Message) -> dict[str, Expr]:
-        """Return the updates that clear all copies."""
-        return {
-            name: e.Const(self.variables[name].domain[0])
-            for role in copy_holders(message, sync=self.model.sync)
-            for name in copy_variables(message, role)
-        }
+        """Return the updates that clear all copies. Losses in a row are counted across rounds."""
+        cleared = [
+            name for role in copy_holders(message, sync=self.model.sync) for name in copy_variables(message, role)
+        ]
+        cleared += [transit_variable(message.name, holder) for holder in transit_holders(message)]
+        return {name: e.Const(self.variables[name].domain[0]) for name in cleared}
 
     def _next_parity(self, message: Message) -> Expr:
         sender = message.sender
         is_sent = e.Read(copy_variable(message.name, sender))
-        if not message.repeatable:
+        if not message.alternates:
             return e.FALSE
         return e.conj((is_sent, e.negate(e.Read(parity_variable(message.name, sender)))))
 
@@ -178,6 +193,7 @@ class StepBuilder:
             yield self._receive(message, receiver)
             if message.has_several_receivers:
                 yield self._receive(message, receiver, is_further=True)
+        yield from ((self._lose(message, receiver, most), None) for receiver, most in message.losses)
 
     def _observer_of(self, message: Message) -> str:
         return effect_observer(message, sync=self.model.sync)
@@ -209,7 +225,7 @@ class StepBuilder:
         }
         interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
         assigned = self._assigned(self._receipt_of(message, receiver), interpretation)
-        parity = e.Read(parity_variable(message.name, sender)) if message.repeatable else e.FALSE
+        parity = e.Read(parity_variable(message.name, sender)) if message.alternates else e.FALSE
         updates = self._copying_updates(message, receiver, own, parity) | assigned
         if several and not is_further:
             updates |= self._copying_updates(message, ENV, own, parity)
@@ -236,6 +252,18 @@ class StepBuilder:
             span=message.span,
         )
         return step, self._hazard(message, arriving, fits, own)
+
+    def _lose(self, message: Message, receiver: str, most: int | None) -> Step:
+        """Return the loss on the way to one receiver. It changes nothing that a role observes or `Env` keeps."""
+        name = f"lose {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
+        transit = transit_variable(message.name, receiver)
+        guard: Expr = e.Read(transit)
+        updates: dict[str, Expr] = {transit: e.FALSE}
+        if most is not None:
+            losses = e.Read(losses_variable(message.name, receiver))
+            guard = e.conj((guard, e.less(losses, e.Const(most))))
+            updates[losses.variable] = e.arith("+", losses, e.Const(1))
+        return Step(name, "lose", ENV, message.name, (), guard, tuple(updates.items()), span=message.span)
 
     def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:
         """Yield what a receiver assigns on receipt."""
@@ -437,7 +465,7 @@ def copy_variables(message: Message, role: str) -> list[str]:
     """Return the variables of one copy of a message."""
     names = [copy_variable(message.name, role)]
     names += [field_variable(message.name, parameter.name, role) for parameter in message.parameters]
-    if message.repeatable:
+    if message.alternates:
         names.append(parity_variable(message.name, role))
     return names
 

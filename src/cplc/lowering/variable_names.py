@@ -41,6 +41,16 @@ def flight_variable(message: str) -> str:
     return f"{message}.flight"
 
 
+def transit_variable(message: str, receiver: str) -> str:
+    """Return the name of the condition that a message is in flight to a receiver that may lose it."""
+    return f"{message}@{receiver}.transit"
+
+
+def losses_variable(message: str, receiver: str) -> str:
+    """Return the name of the losses of a message since it last arrived."""
+    return f"{message}@{receiver}.losses"
+
+
 def due_variable(message: str) -> str:
     """Return the name of the ticks since a message became due."""
     return f"{message}.due"

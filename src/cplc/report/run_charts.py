@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import value_text
 from cplc.records import dataclass
-from cplc.report.step_text import HIDDEN, changes, life_of, place, step_text, variable_text
+from cplc.report.step_text import HIDDEN, changes, life_of, lost_to, place, step_text, variable_text
 from cplc.report.trace_narration import Narration
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
@@ -146,6 +146,12 @@ class _Drawing:
             case "send":
                 flying.update({(step.event, receiver): (number, y, label) for receiver in message.receivers})
                 return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
+            case "lose":
+                receiver = lost_to(message, step)
+                sent = flying.pop((step.event, receiver), None)
+                start = _TOP + _ROW // 2 if sent is None else sent[1]
+                middle = (x1 + self.places[receiver]) // 2
+                return [Stroke("lost", number, x1, start, middle, y, label, middle, y - 2)]
             case _:
                 x2 = self.places[step.actor]
                 sent = flying.pop((step.event, step.actor), None)

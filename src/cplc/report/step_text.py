@@ -15,7 +15,7 @@ from cplc.report.layout import DEFAULT_WIDTH
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
-from cplc.system.model import Claim, Commitment, State, Step, System, Variable
+from cplc.system.model import Claim, Commitment, Message, State, Step, System, Variable
 from cplc.system.printer import quoted
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
@@ -64,10 +64,22 @@ def step_text(system: System, before: State, move: Move) -> str:
             return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
         case "receive":
             return f"{step.actor} receives {step.event}{_received(system, step, move.state)}"
+        case "lose":
+            return f"{step.event} is lost{_way_of(system, step)}"
         case "restart":
             return f"{step.event} starts a new round"
         case "tick":
             return f"time passes ({duration_text(system.tick)})" if system.tick else "time passes"
+
+
+def lost_to(message: Message, step: Step) -> str:
+    """Return the receiver that a loss is about."""
+    return step.name.rpartition("@")[2] if message.has_several_receivers else message.receivers[0]
+
+
+def _way_of(system: System, step: Step) -> str:
+    message = system.message.get(step.event)
+    return f" on its way to {lost_to(message, step)}" if message and message.has_several_receivers else ""
 
 
 def _received(system: System, step: Step, after: State) -> str:
@@ -111,6 +123,10 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"ticks of {variable.about}{_seen_by(variable)}"
         case "flight":
             return f"ticks that {variable.about} is in flight"
+        case "transit":
+            return f"{variable.about} is on its way{_towards(system, variable)}"
+        case "losses":
+            return f"losses of {variable.about} in a row{_towards(system, variable)}"
         case "due":
             return f"ticks since {variable.about} became due"
         case "remaining":
@@ -134,6 +150,13 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":
             return variable.name
+
+
+def _towards(system: System, variable: Variable) -> str:
+    """Return the receiver, if the message has several."""
+    message = system.message.get(variable.about)
+    several = message is not None and message.has_several_receivers
+    return f" to {variable.name.removeprefix(f'{variable.about}@').rpartition('.')[0]}" if several else ""
 
 
 def knowledge_text(system: System, reason: KnowledgeReason) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note
@@ -39,6 +40,17 @@ def assumptions(
         if message in ticks:
             grouped.setdefault(ticks[message], []).append(message)
     return tuple(progress), tuple(model.Bound(tuple(messages), bound) for bound, messages in sorted(grouped.items()))
+
+
+def with_losses(
+    messages: Iterable[model.Message], losses: Mapping[tuple[str, str], int | None]
+) -> tuple[model.Message, ...]:
+    """Return the messages with the receivers that they may be lost to."""
+
+    def lossy(message: model.Message) -> tuple[tuple[str, int | None], ...]:
+        return tuple((channel[1], losses[channel]) for channel in message.channels if channel in losses)
+
+    return tuple(replace(message, losses=lossy(message)) for message in messages)
 
 
 def _without_bound(declaration: Span) -> Iterator[Fix]:
@@ -93,20 +105,58 @@ class BoundInstantiator:
                 delays[ends] = ticks
         return delays
 
+    def losses(self, *, is_sync: bool) -> dict[tuple[str, str], int | None]:
+        """Return the channels that may lose messages, with the most losses of a message in a row; None for any number.
+
+        A declaration that names a channel counts before one for all, and `lossy(0)` is a channel that loses nothing.
+        """
+        losses: dict[tuple[str, str], int | None] = {}
+        first: dict[tuple[bool, tuple[str, str]], Span] = {}
+        declared = (one for one in self._channels if one[1].is_lossy)
+        for pending, channel in sorted(declared, key=lambda one: one[1].sender is not None):
+            most = None if channel.losses is None else self._count(channel.losses, pending, channel.span, "losses")
+            if is_sync and not pending.protocol_instance.path:
+                self._table.problems.report(
+                    rules.SYNC_LOSS,
+                    channel.span,
+                    "Messages arrive in the step that sends them where channels are `sync`, so none is lost",
+                    Note("leave out `sync`, or this `lossy`"),
+                )
+            for ends in self._ends(pending, channel):
+                key = channel.sender is not None, ends
+                if key in first and most != losses[ends]:
+                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of losses"
+                    note = Note("the first is here", first[key])
+                    self._table.problems.report(rules.BAD_DEADLINE, channel.span, message, note)
+                first[key] = channel.span
+                losses[ends] = most
+        return {ends: most for ends, most in losses.items() if most != 0}
+
     def _ticks(self, tree: resolved.Tree | None, pending: PendingInstance[OtherDeclaration], span: Span) -> int | None:
         """Return a bound in ticks, which may be 0."""
-        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-        ticks = None if tree is None else resolver.number(tree)
-        if ticks is None:
+        return None if tree is None else self._count(tree, pending, span, "ticks")
+
+    def refuse_losses(self, participants: Iterable[model.Participant]) -> None:
+        """Report participants of a protocol that loses messages."""
+        for participant in participants:
+            text = f"The decisions of `{participant.name}` cannot be analysed where messages may be lost"
+            self._table.problems.report(rules.ANALYSIS_OF_LOSS, participant.span, text)
+
+    def _count(
+        self, tree: resolved.Tree, pending: PendingInstance[OtherDeclaration], span: Span, unit: str
+    ) -> int | None:
+        """Return a bound, which may be 0."""
+        number = Resolver(self._table, pending.protocol_instance, pending.values).number(tree)
+        if number is None:
             return None
-        if ticks < 0:
-            self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {ticks} ticks is negative")
+        if number < 0:
+            self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {number} {unit} is negative")
             return 0
-        if ticks > MAX_FAMILY_SIZE:
-            message = f"A bound of {ticks:,} ticks is more than {MAX_FAMILY_SIZE:,}"
+        if number > MAX_FAMILY_SIZE:
+            message = f"A bound of {number:,} {unit} is more than {MAX_FAMILY_SIZE:,}"
             self._table.problems.report(rules.TOO_LARGE, span, message)
             return 0
-        return ticks
+        return number
 
     @property
     def _channels(self) -> Iterator[tuple[PendingInstance[OtherDeclaration], resolved.Channel]]:

@@ -94,6 +94,18 @@ class Message(Spanned):
     restarts: bool
     repeatable: bool
     scope: str
+    losses: tuple[tuple[str, int | None], ...] = ()
+    """Each receiver on a channel that may lose it, with the most losses in a row; None for any number."""
+
+    @property
+    def lossy(self) -> tuple[str, ...]:
+        """The receivers that it may be lost to."""
+        return tuple(receiver for receiver, _ in self.losses)
+
+    @property
+    def alternates(self) -> bool:
+        """Return whether copies have an alternating bit, by which some receiver tells sendings apart."""
+        return self.repeatable and len(self.losses) < len(self.receivers)
 
     @property
     def roles(self) -> tuple[str, ...]:

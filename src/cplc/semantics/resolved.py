@@ -521,6 +521,9 @@ class Channel:
     """Both are None for all channels."""
     is_unordered: bool
     within: Tree | None
+    is_lossy: bool
+    losses: Tree | None
+    """The most losses of a message in a row; None for any number."""
     span: Span
 
 

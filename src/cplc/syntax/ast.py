@@ -185,13 +185,16 @@ class Clock(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Channel(Spanned):
-    """``channel i -> j unordered within 2``; all channels without ``i -> j``."""
+    """``channel i -> j unordered lossy(2) within 2``; all channels without ``i -> j``."""
 
     sender: Ref | None
     receiver: Ref | None
     is_unordered: bool = False
     within: Expr | None = None
     """The most ticks that a message is in flight."""
+    is_lossy: bool = False
+    losses: Expr | None = None
+    """The most losses of a message in a row; None for any number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,7 +313,10 @@ def _channel(tree: ast.Channel) -> str:
     text = "channel"
     if tree.sender is not None and tree.receiver is not None:
         text += f" {reference(tree.sender)} -> {reference(tree.receiver)}"
-    return text + (" unordered" if tree.is_unordered else "") + _within(tree.within)
+    lossy = " lossy" if tree.is_lossy else ""
+    if tree.losses is not None:
+        lossy += f"({formula(tree.losses)})"
+    return text + (" unordered" if tree.is_unordered else "") + lossy + _within(tree.within)
 
 
 def _within(within: ast.Expr | None) -> str:

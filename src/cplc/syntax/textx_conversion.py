@@ -242,12 +242,17 @@ class Conversion:
         return ast.Assumed(self.reference(node.subject), within, span=self.span(node))
 
     def _channel(self, node: Any, span: Span) -> ast.Channel:
-        unordered, delays = (
-            [option for option in node.options if type(option).__name__ == kind] for kind in ("Unordered", "Within")
+        unordered, losses, delays = (
+            [option for option in node.options if type(option).__name__ == kind]
+            for kind in ("Unordered", "Lossy", "Within")
         )
         within, is_unordered = self._only("`within`", delays), self._only("`unordered`", unordered) is not None
+        lossy = self._only("`lossy`", losses)
         sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
-        return ast.Channel(sender, receiver, is_unordered, self.expression(within.ticks) if within else None, span=span)
+        return ast.Channel(
+            sender, receiver, is_unordered, self.expression(within.ticks) if within else None,
+            lossy is not None, self.expression(lossy.most) if lossy and lossy.most else None, span=span,
+        )  # fmt: skip
 
     def _check(self, node: Any, span: Span) -> ast.Check:
         assuming = self._only("`assuming`", node.assumptions)

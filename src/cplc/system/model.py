@@ -39,6 +39,8 @@ VariableKind = Literal[
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
     "flight",      # ticks that a message has been in flight, up to the delay of its channel
+    "transit",     # on a channel that may lose messages: the message is in flight
+    "losses",      # losses of a message since it last arrived, where their number in a row is bounded
     "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes
     "remaining",   # ticks that remain of a deadline that was copied from a payload; 0 where none is ahead
     "former",      # what a pending commitment was before
@@ -194,7 +196,7 @@ class Power:
     commitment: str
 
 
-StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
+StepKind = Literal["send", "receive", "exchange", "lose", "restart", "tick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ class Step:
     """Unique, for people: ``send pay[1]``, ``receive bid[2](3)``, ``restart Cus[1]``, ``tick``."""
     kind: StepKind
     actor: str
-    """The agent who takes it; ``Env`` for restarts and ticks."""
+    """The agent who takes it; ``Env`` for losses, restarts and ticks."""
     event: str
     """The message, or the scope that restarts; empty for a tick."""
     payload: tuple[tuple[str, Value], ...]

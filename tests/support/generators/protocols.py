@@ -59,6 +59,10 @@ def plans(draw: st.DrawFn) -> Plan:
     if one_in(draw, 5):
         message = draw(st.sampled_from(plan.messages))
         plan.unordered.append((message.path, message.first, message.second))
+    if not plan.sync and one_in(draw, 4):
+        message = draw(st.sampled_from(plan.messages))
+        bound = draw(st.sampled_from(("", "", "(1)", "(2)")))
+        plan.lossy.append((message.path, message.first, draw(st.sampled_from((message.second, *message.more))), bound))
     return plan
 
 

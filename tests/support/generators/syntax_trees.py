@@ -20,7 +20,9 @@ _CONTEXTUAL = (
 _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "important", "settle", "stop", "trueish")
 
 plain_names = st.sampled_from(_PLAIN)
-any_names = st.sampled_from(_PLAIN + _OPERATOR_WORDS + _CONTEXTUAL + ("channel", "var", "sync", "unordered", "expires"))
+any_names = st.sampled_from(
+    _PLAIN + _OPERATOR_WORDS + _CONTEXTUAL + ("channel", "var", "sync", "unordered", "lossy", "expires")
+)
 family_names = st.sampled_from(_PLAIN + _CONTEXTUAL)
 """Names that may have indices: those of operators and before roles may not."""
 
@@ -182,14 +184,25 @@ _thresholds = st.builds(
 
 _assumed = st.builds(ast.Assumed, refs, _maybe, span=_here)
 _ends = st.one_of(st.just((None, None)), st.tuples(refs, refs))
-_carrying = st.sampled_from(((True, False), (False, True), (True, True)))
+_carrying = st.tuples(st.booleans(), st.booleans(), st.sampled_from((None, False, True))).filter(
+    lambda options: options != (False, False, None)
+)
+"""Options of a channel: unordered, with a delay, lossy with a bound (true) or without (false)."""
 
 
 @st.composite
 def _some_channels(draw: st.DrawFn) -> ast.Channel:
     """Draw a channel with at least one option."""
-    (sender, receiver), (is_unordered, is_bounded) = draw(_ends), draw(_carrying)
-    return ast.Channel(sender, receiver, is_unordered, draw(expressions()) if is_bounded else None, span=NOWHERE)
+    (sender, receiver), (is_unordered, is_bounded, counts_losses) = draw(_ends), draw(_carrying)
+    return ast.Channel(
+        sender,
+        receiver,
+        is_unordered,
+        draw(expressions()) if is_bounded else None,
+        counts_losses is not None,
+        draw(expressions()) if counts_losses else None,
+        span=NOWHERE,
+    )
 
 
 _channels = _some_channels()
