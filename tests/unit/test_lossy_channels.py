@@ -9,6 +9,7 @@ import pytest
 from cplc import Monitor
 from cplc.checking.engine_selector import Method
 from cplc.compilation import CplCompilation
+from cplc.compilation.reliable_channels import RELIABLE
 from cplc.drawing.sequence import chart_mermaid, run_chart
 from cplc.logs.events import Event
 from cplc.monitoring.findings import Changed
@@ -101,3 +102,16 @@ def test_monitor_accepts_retries_of_what_was_lost(sale: CplCompilation) -> None:
     assert reliable.ok
     assert _kinds(reliable, sent, received, sent, received) == []
     assert _kinds(sale, received) == _kinds(reliable, received) != []
+
+
+def test_failure_says_whether_reliable_channels_would_help() -> None:
+    text = _SALE.replace(
+        "property told:",
+        "property paid: AG (offer -> AF pay)\n  property paid_for assuming all: AG AF pay\n  property told:",
+    )
+    compilation = CplCompilation(Source("sale.cpl", text))
+    assert compilation.ok
+    answers = {one.question.name: one for one in compilation.verify(compilation.declared_questions())}
+    helped = {name for name, one in answers.items() if RELIABLE in one.notes}
+    assert all(answers[name].answer == "fails" for name in ("arrives", "told", "paid", "paid_for"))
+    assert helped == {"arrives", "told", "paid_for"}, "a buyer need not pay on any channel"
