@@ -66,12 +66,12 @@ class Traces:
 
 
 def label_of(system: System, hidden: str, step: Step) -> Label:
-    """Return what is seen of a step: nothing of a restart, and of messages from and to a hidden role."""
+    """Return what is seen of a step: nothing of restarts, faults of channels and messages of a hidden role."""
     message = system.message.get(step.event)
     if message is not None and hidden in message.roles:
         return ()
     match step.kind:
-        case "restart":
+        case "restart" | "lose" | "duplicate":
             return ()
         case "tick":
             return ("tick",)

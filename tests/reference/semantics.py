@@ -16,7 +16,7 @@ from itertools import product
 from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.dialogue import CLAIM_OPEN
 from tests.reference.lifecycle import NULL, OPEN, Change, Life, ObserverState
-from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
+from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World, ways_of
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
@@ -237,11 +237,12 @@ class Reference:
         env = (NULL,) * len(self.names)
         arrived = (None,) * sum(len(m.receivers) for m in self.model.messages if len(m.receivers) > 1)
         views = (NULL,) * len(self.views)
-        lossy = [m for m in self.model.messages if m.losses]
-        ways = sum(len(m.losses) + (m.repeatable and len(m.receivers) > 1) for m in lossy)
-        losses = (0,) * sum(most is not None for m in lossy for _, most in m.losses)
+        ways = len(ways_of(self.model))
+        losses = (0,) * sum(most is not None for m in self.model.messages for _, most in m.losses)
+        duplicates = (0,) * sum(len(m.duplicates) for m in self.model.messages)
         return [
-            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses) for own in product(*values)
+            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses, duplicates)
+            for own in product(*values)
         ]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
@@ -256,6 +257,8 @@ class Reference:
                 if world.in_flight(message.name, receiver):
                     yield from self._receiving(message, receiver, state)
                     yield from self._losing(message, receiver, state)
+                elif world.duplicates.get((message.name, receiver)):
+                    yield from self._duplicating(message, receiver, state)
         for scope in self.model.scopes:
             if self._may_restart(scope.name, world):
                 self._changes = frozenset()
@@ -331,7 +334,12 @@ class Reference:
         if not self._assign(message.updates, before, world, message.sender, own):
             return
         last = before.sent[message.name]
-        has_bit = message.repeatable and len(message.losses) < len(message.receivers)
+        faulty = {role for role, _ in (*message.losses, *message.duplicates)}
+        has_bit = message.repeatable and not faulty.issuperset(message.receivers)
+        for receiver in message.receivers:
+            if (message.sender, receiver) not in self.model.unordered:
+                overtaken = [m.name for m in self.model.messages if m.sender == message.sender and m is not message]
+                world.duplicates |= {key: 0 for key in world.duplicates if key[0] in overtaken and key[1] == receiver}
         world.send(message.name, Copy(payload, has_bit and last is not None and not last.bit))
         if not self.model.sync:
             self._look(message, before, world, message.sender, own, message.receivers[0])
@@ -347,6 +355,11 @@ class Reference:
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
         several = len(message.receivers) > 1
+        way = message.name, receiver
+        if way in world.duplicates and world.duplicates[way] < world.count[way]:
+            if self._receive_again(message, before, world, own, receiver, is_duplicate=True):
+                yield Move("receive", message.name, (), receiver if several else "", True, True), world.state()
+            return
         took_effect = not world.transit.get((message.name, "Env"), world.received[message.name] != copy)
         if several and took_effect:
             if self._receive_again(message, before, world, own, receiver):
@@ -362,24 +375,42 @@ class Reference:
         world.transit[way] = False
         if way in world.losses:
             world.losses[way] += 1
+        if way in world.duplicates:
+            world.duplicates[way] = 0
         self._changes = frozenset()
         yield Move("lose", message.name, (), receiver if len(message.receivers) > 1 else ""), world.state()
 
+    def _duplicating(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield that a message which has arrived is on its way once more."""
+        world, way = self.world(state), (message.name, receiver)
+        world.transit[way] = True
+        world.duplicates[way] -= 1
+        self._changes = frozenset()
+        yield Move("duplicate", message.name, (), receiver if len(message.receivers) > 1 else ""), world.state()
+
     def _receive_again(
-        self, message: Message, before: World, world: World, own: dict[str, Value], receiver: str
+        self,
+        message: Message,
+        before: World,
+        world: World,
+        own: dict[str, Value],
+        receiver: str,
+        *,
+        is_duplicate: bool = False,
     ) -> bool:
         """Receive what has taken effect: only the receiver's own state changes, and what follows from it."""
         if not self._assign(self._receipt(message, receiver), before, world, receiver, own):
             self.out_of_range.add(message.name)
             return False
-        world.arrived[message.name, receiver] = world.sent[message.name]
+        if (message.name, receiver) in world.arrived:
+            world.arrived[message.name, receiver] = world.sent[message.name]
         world.arrive(message.name, receiver)
         observer_state = self._env_observer_state(before, world, own)
         observer_state.read(("act", receiver))
         observer_state.apply_automatic_rules()
         world.env = observer_state.lives
         self._changes = frozenset(observer_state.changes)
-        self._look(message, before, world, receiver, own, receiver)
+        self._look(message, before, world, receiver, own, receiver, is_duplicate=is_duplicate)
         return True
 
     def _take_effect(
@@ -489,12 +520,20 @@ class Reference:
         )
 
     def _look(
-        self, message: Message, before: World, world: World, role: str, own: dict[str, Value], receiver: str
+        self,
+        message: Message,
+        before: World,
+        world: World,
+        role: str,
+        own: dict[str, Value],
+        receiver: str,
+        *,
+        is_duplicate: bool = False,
     ) -> None:
         """Let a role's views follow a message that it has just sent or received."""
         observer_state = self._view_observer_state(before, world, role, own)
-        observer_state.read(("message", f"{message.name} {receiver}"))
-        for operation in message.operations:
+        observer_state.read(("act", receiver) if is_duplicate else ("message", f"{message.name} {receiver}"))
+        for operation in () if is_duplicate else message.operations:
             observer_state.perform(operation)
         observer_state.apply_automatic_rules()
         world.views |= {(name, role): life for name, life in observer_state.lives.items()}

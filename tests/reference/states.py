@@ -34,10 +34,15 @@ class State(NamedTuple):
     """For each message and receiver that may miss it: it is on its way. Also for `Env`: it has no effect yet."""
     losses: tuple[int, ...] = ()
     """The losses in a row, where their number is bounded."""
+    duplicates: tuple[int, ...] = ()
+    """The duplicates of the last sending that may still come, for each message and receiver that may get some."""
 
 
 class Move(NamedTuple):
-    """A step by name. ``kind`` is send, receive, exchange, lose, restart or tick; only what sends has a payload."""
+    """A step by name; only what sends has a payload.
+
+    ``kind`` is send, receive, exchange, lose, duplicate, restart or tick.
+    """
 
     kind: str
     event: str
@@ -46,6 +51,7 @@ class Move(NamedTuple):
     """The one of several receivers that receives or misses it."""
     is_further: bool = False
     """True if another one has received it before."""
+    is_duplicate: bool = False
 
 
 class Inapplicable(NamedTuple):
@@ -85,6 +91,16 @@ class Graph:
         return self.number[state]
 
 
+def ways_of(model: CheckedModel) -> list[tuple[str, str]]:
+    """Return each message with each receiver on an unreliable channel, and with `Env` if that has to know more."""
+    ways: list[tuple[str, str]] = []
+    for m in model.messages:
+        faulty = {role for role, _ in (*m.losses, *m.duplicates)}
+        ways += [(m.name, role) for role in m.receivers if role in faulty]
+        ways += [(m.name, "Env")] if faulty and m.repeatable and len(m.receivers) > 1 else []
+    return ways
+
+
 class World:
     """One state taken apart, to be read and changed."""
 
@@ -93,9 +109,9 @@ class World:
         self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
         several = [(m.name, role) for m in model.messages if len(m.receivers) > 1 for role in m.receivers]
         self.arrived = dict(zip(several, state.arrived, strict=True))
-        lossy = [(m.name, role) for m in model.messages for role, _ in m.losses]
-        lossy += [(m.name, "Env") for m in model.messages if m.losses and m.repeatable and len(m.receivers) > 1]
-        self.transit = dict(zip(lossy, state.transit, strict=True))
+        self.transit = dict(zip(ways_of(model), state.transit, strict=True))
+        self.count = {(m.name, role): count for m in model.messages for role, count in m.duplicates}
+        self.duplicates = dict(zip(self.count, state.duplicates, strict=True))
         self.most = {(m.name, role): most for m in model.messages for role, most in m.losses if most is not None}
         self.losses = dict(zip(self.most, state.losses, strict=True))
         self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
@@ -113,6 +129,7 @@ class World:
             tuple(self.arrived.values()),
             tuple(self.transit.values()),
             tuple(self.losses.values()),
+            tuple(self.duplicates.values()),
         )
 
     def in_flight(self, message: str, receiver: str | None = None) -> bool:
@@ -134,11 +151,13 @@ class World:
         self.sent[message] = self.received[message] = None
         self.arrived |= {key: None for key in self.arrived if key[0] == message}
         self.transit |= {key: False for key in self.transit if key[0] == message}
+        self.duplicates |= {key: 0 for key in self.duplicates if key[0] == message}
 
     def send(self, message: str, copy: Copy) -> None:
         """Set the sender's copy; the message is then on its way."""
         self.sent[message] = copy
         self.transit |= {key: True for key in self.transit if key[0] == message}
+        self.duplicates |= {key: self.count[key] for key in self.duplicates if key[0] == message}
 
     def arrive(self, message: str, receiver: str) -> None:
         """Note that it is on its way to this receiver no longer, and that the losses in a row are over."""

@@ -463,13 +463,13 @@ class CplCompilation(Compilation):
         if self._reliable is not None:
             from cplc.compilation.reliable_channels import with_reliable_answer
 
-            result = with_reliable_answer(self._reliable, result, engine)
+            result = with_reliable_answer(self, self._reliable, result, engine)
         return result
 
     @cached_property
     def _reliable(self) -> CplCompilation | None:
-        """The same protocol on channels that lose nothing, if some may lose messages."""
-        if not any(message.losses for message in self.model.messages):
+        """The same protocol on reliable channels, if some may lose or duplicate messages."""
+        if not any(message.unreliably_to for message in self.model.messages):
             return None
         from cplc.compilation.reliable_channels import without_losses
 

@@ -74,7 +74,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         step = None if move.step is None else system.steps[move.step]
         message = None if step is None else system.message.get(step.event)
         label = text.partition(" : ")[2]
-        if step is None or message is None or step.kind in ("tick", "restart"):
+        if step is None or message is None or step.kind in ("tick", "restart", "duplicate"):
             events.append(Event("wide", "", "", text, notes))
         elif step.kind == "exchange":
             arrows = [Event("message", message.sender, one, label or step.event) for one in message.receivers]

@@ -54,7 +54,7 @@ WORDS: Final = (
     Word("commitment", "declaration", "`C(debtor, creditor, antecedent, consequent)`: once the antecedent holds, "
          "the debtor owes the creditor the consequent.",
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
-    Word("channel", "declaration", "How channels carry messages: in which number and order, with losses, how fast.",
+    Word("channel", "declaration", "How channels carry messages: in which order, with which faults, how fast.",
          "channel Sender -> Receiver unordered within 2"),
     Word("empower", "declaration", "Lets a third party perform operations on commitments of others.",
          "empower Arbiter to release refund, expire goods"),
@@ -106,6 +106,8 @@ WORDS: Final = (
     Word("fails", "contextual", "the formula does not hold in every initial state"),
     Word("holds", "contextual", "the formula holds in every initial state"),
     Word("in", "contextual"),
+    Word("duplicating", "contextual", "a message may arrive twice, with `duplicating(n)` up to `n` more times",
+         continues=("channel",)),
     Word("lossy", "contextual", "messages may be lost; with `lossy(n)` each at most `n` times in a row",
          continues=("channel",)),
     Word("plays", "contextual"),

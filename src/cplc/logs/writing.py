@@ -200,7 +200,7 @@ class Recorder:
                 values = self._sent[taken.event] = dict(taken.payload)
             case "receive":
                 values = self._sent.get(taken.event, {})
-            case "restart" | "lose":
+            case "restart" | "lose" | "duplicate":
                 return None
         message = self._messages[taken.event]
         self._taken += 1

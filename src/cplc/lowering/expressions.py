@@ -131,11 +131,12 @@ def copy_holders(message: Message, *, sync: bool) -> tuple[str, ...]:
 def transit_holders(message: Message) -> tuple[str, ...]:
     """Return the observers with a variable of whether the message is on its way to them.
 
-    Of a message that is sent again, `Env` has one as well if several receivers may miss it: of whether this sending has
+    Of a message that is sent again, `Env` has one as well if there are several receivers: of whether this sending has
     taken effect.
     """
-    several = message.has_several_receivers and message.repeatable and message.losses
-    return (*message.lossy, ENV) if several else message.lossy
+    receivers = message.unreliably_to
+    has_own = receivers and message.repeatable and message.has_several_receivers
+    return (*receivers, ENV) if has_own else receivers
 
 
 def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
@@ -146,7 +147,7 @@ def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
 def in_flight_to(receiver: str, message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     """Return the condition that the sender's copy is set and differs from the receiver's.
 
-    Where the message may be lost, copies do not tell, and a variable of `Env` does.
+    Where the message may be lost or duplicated, copies do not tell, and a variable of `Env` does.
     """
     if receiver in transit_holders(message):
         return read(transit_variable(message.name, receiver))

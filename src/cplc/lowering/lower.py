@@ -19,7 +19,13 @@ from cplc.lowering.expressions import (
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import action_text, content_text
-from cplc.lowering.variable_names import copy_variable, losses_variable, state_variable, transit_variable
+from cplc.lowering.variable_names import (
+    copy_variable,
+    duplicates_variable,
+    losses_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.semantics.model import CheckedModel, longest
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import Does, InState, Stands, Term, is_about_runs, subterms
@@ -247,6 +253,9 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
             if most is not None:
                 name = losses_variable(message.name, receiver)
                 yield Variable(name, tuple(range(most + 1)), (0,), "losses", ENV, message.name)
+        for receiver, count in message.duplicates:
+            name = duplicates_variable(message.name, receiver)
+            yield Variable(name, tuple(range(count + 1)), (0,), "duplicates", ENV, message.name)
     for observer, observable in lifecycles.observers.items():
         for life in model.commitments_and_claims:
             if life.name not in observable:
@@ -292,7 +301,7 @@ def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]
         several = step.kind == "receive" and builder.model.message[step.event].has_several_receivers
         groups.setdefault((step.kind, step.event, f"@{step.actor}" if several else ""), []).append(index)
     for (kind, event, receiver), members in groups.items():
-        if kind == "lose":
+        if kind in ("lose", "duplicate"):
             continue
         sender = steps[members[0]].actor if kind in ("send", "exchange") else None
         due: e.Expr | None = None

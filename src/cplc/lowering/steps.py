@@ -25,6 +25,7 @@ from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
 from cplc.lowering.variable_names import (
     copy_variable,
+    duplicates_variable,
     field_variable,
     losses_variable,
     parity_variable,
@@ -163,11 +164,21 @@ class StepBuilder:
         holders = transit_holders(message)
         is_sent = role == message.sender
         copied.update({transit_variable(message.name, one): e.TRUE for one in holders if is_sent})
+        if is_sent:
+            copied.update({duplicates_variable(message.name, one): e.Const(n) for one, n in message.duplicates})
+            copied.update({name: e.Const(0) for name in self._outdated(message)})
         if role in holders:
             copied[transit_variable(message.name, role)] = e.FALSE
         if dict(message.losses).get(role) is not None:
             copied[losses_variable(message.name, role)] = e.Const(0)
         return copied
+
+    def _outdated(self, message: Message) -> Iterator[str]:
+        """Yield the duplicates of other messages that may arrive no longer: they would arrive out of order."""
+        for channel in message.channels:
+            for other in self.channels[channel] if channel not in self.model.unordered else ():
+                if other is not message and channel[1] in dict(other.duplicates):
+                    yield duplicates_variable(other.name, channel[1])
 
     def clearing_updates(self, message: Message) -> dict[str, Expr]:
         """Return the updates that clear all copies. Losses in a row are counted across rounds."""
@@ -175,6 +186,7 @@ class StepBuilder:
             name for role in copy_holders(message, sync=self.model.sync) for name in copy_variables(message, role)
         ]
         cleared += [transit_variable(message.name, holder) for holder in transit_holders(message)]
+        cleared += [duplicates_variable(message.name, receiver) for receiver, _ in message.duplicates]
         return {name: e.Const(self.variables[name].domain[0]) for name in cleared}
 
     def _next_parity(self, message: Message) -> Expr:
@@ -193,6 +205,9 @@ class StepBuilder:
             yield self._receive(message, receiver)
             if message.has_several_receivers:
                 yield self._receive(message, receiver, is_further=True)
+            if receiver in dict(message.duplicates):
+                yield self._receive(message, receiver, is_further=True, is_duplicate=True)
+        yield from ((self._duplicate(message, receiver), None) for receiver, _ in message.duplicates)
         yield from ((self._lose(message, receiver, most), None) for receiver, most in message.losses)
 
     def _observer_of(self, message: Message) -> str:
@@ -216,10 +231,16 @@ class StepBuilder:
             span=message.span,
         )
 
-    def _receive(self, message: Message, receiver: str, *, is_further: bool = False) -> tuple[Step, Hazard | None]:
-        """Return the receipt by one receiver. Of several, the first one to receive the message lets it take effect."""
+    def _receive(
+        self, message: Message, receiver: str, *, is_further: bool = False, is_duplicate: bool = False
+    ) -> tuple[Step, Hazard | None]:
+        """Return the receipt by one receiver. Of several, the first one to receive the message lets it take effect.
+
+        A duplicate has no effect but on variables of the receiver.
+        """
         sender, several = message.sender, message.has_several_receivers
         name = f"receive {message.name}" + (f"@{receiver}" if several else "") + (" further" if is_further else "")
+        name = name.replace(" further", " again") if is_duplicate else name
         own: dict[str, Expr] = {
             p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
         }
@@ -230,10 +251,14 @@ class StepBuilder:
         if several and not is_further:
             updates |= self._copying_updates(message, ENV, own, parity)
         performed, lifecycle_updates = self._effect(name, message, own, updates, receiver, is_further=is_further)
-        views = self._view(message, receiver, own, updates, receiver)
-        updates = updates | lifecycle_updates | views | self._resets(message)
+        views = self._view(message, receiver, own, updates, receiver, is_duplicate=is_duplicate)
+        updates = updates | lifecycle_updates | views | ({} if is_duplicate else self._resets(message))
         arriving = in_flight_to(receiver, message)
-        if several:
+        most = dict(message.duplicates).get(receiver)
+        if most is not None:
+            some_made = e.less(e.Read(duplicates_variable(message.name, receiver)), e.Const(most))
+            arriving = e.conj((arriving, some_made if is_duplicate else e.negate(some_made)))
+        if several and not is_duplicate:
             is_first = in_flight_to(ENV, message)
             arriving = e.conj((arriving, e.negate(is_first) if is_further else is_first))
         fits = self._in_range(assigned.items())
@@ -249,6 +274,7 @@ class StepBuilder:
             tuple(updates.items()),
             operations=performed,
             is_further=is_further,
+            is_duplicate=is_duplicate,
             span=message.span,
         )
         return step, self._hazard(message, arriving, fits, own)
@@ -263,7 +289,18 @@ class StepBuilder:
             losses = e.Read(losses_variable(message.name, receiver))
             guard = e.conj((guard, e.less(losses, e.Const(most))))
             updates[losses.variable] = e.arith("+", losses, e.Const(1))
+        if receiver in dict(message.duplicates):
+            updates[duplicates_variable(message.name, receiver)] = e.Const(0)
         return Step(name, "lose", ENV, message.name, (), guard, tuple(updates.items()), span=message.span)
+
+    def _duplicate(self, message: Message, receiver: str) -> Step:
+        """Return the step after which a message that has arrived is on its way once more."""
+        name = f"duplicate {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
+        transit = transit_variable(message.name, receiver)
+        left = e.Read(duplicates_variable(message.name, receiver))
+        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), left)))
+        updates = ((transit, e.TRUE), (left.variable, e.arith("-", left, e.Const(1))))
+        return Step(name, "duplicate", ENV, message.name, (), guard, updates, span=message.span)
 
     def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:
         """Yield what a receiver assigns on receipt."""
@@ -351,15 +388,22 @@ class StepBuilder:
             self.changes[step] = {change: written(when, change[1]) for change, when in observer_state.changes.items()}
 
     def _view(
-        self, message: Message, observer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr], actor: str
+        self,
+        message: Message,
+        observer: str,
+        own: Mapping[str, Expr],
+        changed: Mapping[str, Expr],
+        actor: str,
+        *,
+        is_duplicate: bool = False,
     ) -> dict[str, Expr]:
-        """Apply operations and automatic rules to the views of the role."""
+        """Apply operations, unless the role has seen them, and automatic rules to the views of the role."""
         if observer not in self.lifecycles.observers:
             return {}
         observer_state = ObserverState(self.lifecycles, observer, Interpretation(self.model, observer, own, changed))
         with _naming_the_step(f"`{message.name}`", observer_state):
-            self._read_letter(observer_state, message, actor)
-            for operation in message.operations:
+            self._read_letter(observer_state, message, actor, takes_effect=not is_duplicate)
+            for operation in () if is_duplicate else message.operations:
                 observer_state.perform(operation)
             observer_state.apply_automatic_rules(self._affected(message, observer_state))
             return observer_state.updates()

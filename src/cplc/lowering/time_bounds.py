@@ -21,7 +21,8 @@ k + n d at the latest, so the variables of ages need no larger values. Proof: wh
 where its channels are free. At most the n - 1 others that have been due longer are sent before it, each once, since it
 is younger afterwards. So it waits for the messages in flight when it became overdue, which arrive within d ticks, and
 for n - 1 more, each in flight for at most d ticks. Without a delay ages have no such limit. Above k only their order is
-of use, which n values have. A *group* is a class of messages that shared channels link; n is counted for the group.
+of use, which n values have. A message of which a channel makes up to c duplicates is in flight for (c + 1) d ticks, so
+the number is multiplied. A *group* is a class of messages that shared channels link; n is counted for the group.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class _Bounds:
         for message, receiver, delay in self._delayed:
             if delay:
                 names = copy_variables(message, receiver)
-                if receiver in message.lossy:
+                if receiver in message.unreliably_to:
                     names.append(transit_variable(message.name, receiver))
                 for variable in names:
                     ended.setdefault(variable, []).append(_flight(message, receiver))
@@ -185,7 +186,8 @@ class _Bounds:
         """Return the largest age that is told apart in a group; see the claim above."""
         if self._is_sent_when_due(messages):
             return bound
-        return bound + len(messages) * max(self._model.delays.get(one, 1) for one in _channels(messages))
+        copies = 1 + max((count for message in messages for _, count in message.duplicates), default=0)
+        return bound + len(messages) * copies * max(self._model.delays.get(one, 1) for one in _channels(messages))
 
     def _has_delay(self, messages: list[Message]) -> bool:
         """Return whether all ages in the group are limited."""

@@ -42,13 +42,18 @@ def flight_variable(message: str) -> str:
 
 
 def transit_variable(message: str, receiver: str) -> str:
-    """Return the name of the condition that a message is in flight to a receiver that may lose it."""
+    """Return the name of the condition that a message is in flight on a channel that loses or duplicates it."""
     return f"{message}@{receiver}.transit"
 
 
 def losses_variable(message: str, receiver: str) -> str:
     """Return the name of the losses of a message since it last arrived."""
     return f"{message}@{receiver}.losses"
+
+
+def duplicates_variable(message: str, receiver: str) -> str:
+    """Return the name of the duplicates of the last sending that may still be made."""
+    return f"{message}@{receiver}.duplicates"
 
 
 def due_variable(message: str) -> str:

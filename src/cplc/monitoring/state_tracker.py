@@ -77,7 +77,7 @@ class StateTracker:
         """The commitments and claims that are reported."""
         self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
         self.tick = next(iter(_steps_of(system, "tick")), None)
-        self._unseen = _steps_of(system, "restart", "lose")
+        self._unseen = _steps_of(system, "restart", "lose", "duplicate")
         self._receipts = _steps_of(system, "receive")
         self.visible_steps = _steps_of(system, "send", "exchange")
         self.receipts: dict[tuple[str, str], tuple[int, ...]] = {}
@@ -116,7 +116,7 @@ class StateTracker:
     # --- unobservable steps
 
     def unseen(self, inferring: bool) -> tuple[int, ...]:
-        """Return the unobservable steps: ends of rounds, losses and, where they are inferred, receipts."""
+        """Return the unobservable steps: ends of rounds, losses, duplicates and, where they are inferred, receipts."""
         return (*self._unseen, *self._receipts) if inferring else self._unseen
 
     def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:

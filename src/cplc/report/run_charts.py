@@ -135,7 +135,7 @@ class _Drawing:
         step = None if move.step is None else self.system.steps[move.step]
         message = None if step is None else self.system.message.get(step.event)
         flying = self._flying = {} if self._flying is None else self._flying
-        if step is None or message is None or step.kind in ("tick", "restart"):
+        if step is None or message is None or step.kind in ("tick", "restart", "duplicate"):
             return [self._wide(number, y, text)]
         x1 = self.places[message.sender]
         label = text.partition(" : ")[2] or step.event

@@ -63,7 +63,10 @@ def step_text(system: System, before: State, move: Move) -> str:
             payload = ", ".join(f"{name} = {value_text(value)}" for name, value in step.payload)
             return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
         case "receive":
-            return f"{step.actor} receives {step.event}{_received(system, step, move.state)}"
+            again = " again" if step.is_duplicate else ""
+            return f"{step.actor} receives {step.event}{_received(system, step, move.state)}{again}"
+        case "duplicate":
+            return f"{step.event} is duplicated{_way_of(system, step)}"
         case "lose":
             return f"{step.event} is lost{_way_of(system, step)}"
         case "restart":
@@ -73,7 +76,7 @@ def step_text(system: System, before: State, move: Move) -> str:
 
 
 def lost_to(message: Message, step: Step) -> str:
-    """Return the receiver that a loss is about."""
+    """Return the receiver that a loss or a duplicate is about."""
     return step.name.rpartition("@")[2] if message.has_several_receivers else message.receivers[0]
 
 
@@ -125,6 +128,8 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"ticks that {variable.about} is in flight"
         case "transit":
             return f"{variable.about} is on its way{_towards(system, variable)}"
+        case "duplicates":
+            return f"duplicates of {variable.about} to come{_towards(system, variable)}"
         case "losses":
             return f"losses of {variable.about} in a row{_towards(system, variable)}"
         case "due":

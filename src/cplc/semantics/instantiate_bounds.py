@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note
+from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, OtherDeclaration, PendingInstance
 from cplc.semantics.instantiate import may_coincide
@@ -42,15 +44,29 @@ def assumptions(
     return tuple(progress), tuple(model.Bound(tuple(messages), bound) for bound, messages in sorted(grouped.items()))
 
 
-def with_losses(
-    messages: Iterable[model.Message], losses: Mapping[tuple[str, str], int | None]
-) -> tuple[model.Message, ...]:
-    """Return the messages with the receivers that they may be lost to."""
+@dataclass(frozen=True)
+class Faults:
+    """Channels that lose or duplicate messages, by sender and receiver."""
 
-    def lossy(message: model.Message) -> tuple[tuple[str, int | None], ...]:
-        return tuple((channel[1], losses[channel]) for channel in message.channels if channel in losses)
+    losses: Mapping[tuple[str, str], int | None]
+    """The most losses of a message in a row; None for any number."""
+    duplicates: Mapping[tuple[str, str], int]
+    """The most duplicates of a sending."""
 
-    return tuple(replace(message, losses=lossy(message)) for message in messages)
+    def of_messages(self, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
+        """Return the messages with the receivers that they may not reach, or reach several times."""
+        return tuple(
+            replace(
+                message,
+                losses=tuple((one[1], self.losses[one]) for one in message.channels if one in self.losses),
+                duplicates=tuple((one[1], self.duplicates[one]) for one in message.channels if one in self.duplicates),
+            )
+            for message in messages
+        )
+
+
+_ABSENT: Final = object()
+"""The count of a fault that a channel is not declared to have."""
 
 
 def _without_bound(declaration: Span) -> Iterator[Fix]:
@@ -105,41 +121,58 @@ class BoundInstantiator:
                 delays[ends] = ticks
         return delays
 
-    def losses(self, *, is_sync: bool) -> dict[tuple[str, str], int | None]:
-        """Return the channels that may lose messages, with the most losses of a message in a row; None for any number.
+    def faults(self, *, is_sync: bool) -> Faults:
+        """Return the channels that may lose or duplicate messages.
 
         A declaration that names a channel counts before one for all, and `lossy(0)` is a channel that loses nothing.
         """
-        losses: dict[tuple[str, str], int | None] = {}
+        losses = self._counts(lambda one: one.losses if one.is_lossy else _ABSENT, "losses", is_sync=is_sync)
+        duplicates = self._counts(
+            lambda one: one.duplicates if one.is_duplicating else _ABSENT, "duplicates", is_sync=is_sync
+        )
+        return Faults(losses, {ends: 1 if most is None else most for ends, most in duplicates.items()})
+
+    def _counts(
+        self,
+        count_of: Callable[[resolved.Channel], resolved.Tree | object | None],
+        unit: Literal["losses", "duplicates"],
+        *,
+        is_sync: bool,
+    ) -> dict[tuple[str, str], int | None]:
+        """Return the channels with one kind of fault, and the count given for it; None where there is none."""
+        counts: dict[tuple[str, str], int | None] = {}
         first: dict[tuple[bool, tuple[str, str]], Span] = {}
-        declared = (one for one in self._channels if one[1].is_lossy)
+        declared = (one for one in self._channels if count_of(one[1]) is not _ABSENT)
         for pending, channel in sorted(declared, key=lambda one: one[1].sender is not None):
-            most = None if channel.losses is None else self._count(channel.losses, pending, channel.span, "losses")
+            given = channel.losses if unit == "losses" else channel.duplicates
+            most = None if given is None else self._count(given, pending, channel.span, unit)
             if is_sync and not pending.protocol_instance.path:
                 self._table.problems.report(
                     rules.SYNC_LOSS,
                     channel.span,
-                    "Messages arrive in the step that sends them where channels are `sync`, so none is lost",
-                    Note("leave out `sync`, or this `lossy`"),
+                    "Messages arrive in the step that sends them where channels are `sync`, so none is "
+                    + ("lost" if unit == "losses" else "duplicated"),
+                    Note(f"leave out `sync`, or this `{'lossy' if unit == 'losses' else 'duplicating'}`"),
                 )
             for ends in self._ends(pending, channel):
                 key = channel.sender is not None, ends
-                if key in first and most != losses[ends]:
-                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of losses"
+                if key in first and most != counts[ends]:
+                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of {unit}"
                     note = Note("the first is here", first[key])
                     self._table.problems.report(rules.BAD_DEADLINE, channel.span, message, note)
                 first[key] = channel.span
-                losses[ends] = most
-        return {ends: most for ends, most in losses.items() if most != 0}
+                counts[ends] = most
+        return {ends: most for ends, most in counts.items() if most != 0}
 
     def _ticks(self, tree: resolved.Tree | None, pending: PendingInstance[OtherDeclaration], span: Span) -> int | None:
         """Return a bound in ticks, which may be 0."""
         return None if tree is None else self._count(tree, pending, span, "ticks")
 
-    def refuse_losses(self, participants: Iterable[model.Participant]) -> None:
-        """Report participants of a protocol that loses messages."""
-        for participant in participants:
-            text = f"The decisions of `{participant.name}` cannot be analysed where messages may be lost"
+    def refuse_faults(self, faults: Faults, participants: Iterable[model.Participant]) -> None:
+        """Report participants of a protocol that loses or duplicates messages."""
+        for participant in participants if faults.losses or faults.duplicates else ():
+            what = "lost" if faults.losses else "duplicated"
+            text = f"The decisions of `{participant.name}` cannot be analysed where messages may be {what}"
             self._table.problems.report(rules.ANALYSIS_OF_LOSS, participant.span, text)
 
     def _count(

@@ -28,7 +28,7 @@ from cplc.semantics.instances import (
     Values,
 )
 from cplc.semantics.instantiate import Instantiator, range_text, shown
-from cplc.semantics.instantiate_bounds import BoundInstantiator, with_losses
+from cplc.semantics.instantiate_bounds import BoundInstantiator
 from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import TRUE, Term, Value, combined, is_about_runs, is_constant, state_parts
@@ -62,9 +62,9 @@ class ClauseInstantiator:
         claims, contents = self._claims()
         node = template.signature.node
         messages = tuple(self._message(pending, rivals) for pending in self._table.messages.values())
-        losses = self._bounds.losses(is_sync=node.sync and channels != "async")
+        faults = self._bounds.faults(is_sync=node.sync and channels != "async")
         is_sync = node.sync if channels is None else channels == "sync"
-        messages = messages if is_sync else with_losses(messages, losses)
+        messages = messages if is_sync else faults.of_messages(messages)
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
@@ -88,7 +88,7 @@ class ClauseInstantiator:
             properties = tuple(self._properties())
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
-            self._bounds.refuse_losses(participants if losses and not is_sync else ())
+            self._bounds.refuse_faults(faults, () if is_sync else participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,

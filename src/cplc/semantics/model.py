@@ -97,15 +97,19 @@ class Message(Spanned):
     losses: tuple[tuple[str, int | None], ...] = ()
     """Each receiver on a channel that may lose it, with the most losses in a row; None for any number."""
 
+    duplicates: tuple[tuple[str, int], ...] = ()
+    """Each receiver on a channel that may duplicate it, with the most duplicates of a sending."""
+
     @property
-    def lossy(self) -> tuple[str, ...]:
-        """The receivers that it may be lost to."""
-        return tuple(receiver for receiver, _ in self.losses)
+    def unreliably_to(self) -> tuple[str, ...]:
+        """The receivers that it may be lost to, or that it may reach twice."""
+        unreliable = {receiver for receiver, _ in (*self.losses, *self.duplicates)}
+        return tuple(receiver for receiver in self.receivers if receiver in unreliable)
 
     @property
     def alternates(self) -> bool:
         """Return whether copies have an alternating bit, by which some receiver tells sendings apart."""
-        return self.repeatable and len(self.losses) < len(self.receivers)
+        return self.repeatable and len(self.unreliably_to) < len(self.receivers)
 
     @property
     def roles(self) -> tuple[str, ...]:

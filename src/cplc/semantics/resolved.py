@@ -524,6 +524,9 @@ class Channel:
     is_lossy: bool
     losses: Tree | None
     """The most losses of a message in a row; None for any number."""
+    is_duplicating: bool
+    duplicates: Tree | None
+    """The most duplicates of a sending; None for one."""
     span: Span
 
 

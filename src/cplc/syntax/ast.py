@@ -195,6 +195,9 @@ class Channel(Spanned):
     is_lossy: bool = False
     losses: Expr | None = None
     """The most losses of a message in a row; None for any number."""
+    is_duplicating: bool = False
+    duplicates: Expr | None = None
+    """The most duplicates of a sending; None for one."""
 
 
 @dataclass(frozen=True, slots=True)

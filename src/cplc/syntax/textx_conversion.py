@@ -242,16 +242,18 @@ class Conversion:
         return ast.Assumed(self.reference(node.subject), within, span=self.span(node))
 
     def _channel(self, node: Any, span: Span) -> ast.Channel:
-        unordered, losses, delays = (
+        unordered, losses, copies, delays = (
             [option for option in node.options if type(option).__name__ == kind]
-            for kind in ("Unordered", "Lossy", "Within")
+            for kind in ("Unordered", "Lossy", "Duplicating", "Within")
         )
         within, is_unordered = self._only("`within`", delays), self._only("`unordered`", unordered) is not None
-        lossy = self._only("`lossy`", losses)
+        lossy, duplicating = self._only("`lossy`", losses), self._only("`duplicating`", copies)
         sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
         return ast.Channel(
             sender, receiver, is_unordered, self.expression(within.ticks) if within else None,
-            lossy is not None, self.expression(lossy.most) if lossy and lossy.most else None, span=span,
+            lossy is not None, self.expression(lossy.most) if lossy and lossy.most else None,
+            duplicating is not None,
+            self.expression(duplicating.most) if duplicating and duplicating.most else None, span=span,
         )  # fmt: skip
 
     def _check(self, node: Any, span: Span) -> ast.Check:

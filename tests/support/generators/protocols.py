@@ -13,6 +13,7 @@ from functools import partial
 from hypothesis import assume
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import (
+    FAULTS,
     HIGHEST,
     LIKELY,
     STATES,
@@ -61,8 +62,8 @@ def plans(draw: st.DrawFn) -> Plan:
         plan.unordered.append((message.path, message.first, message.second))
     if not plan.sync and one_in(draw, 4):
         message = draw(st.sampled_from(plan.messages))
-        bound = draw(st.sampled_from(("", "", "(1)", "(2)")))
-        plan.lossy.append((message.path, message.first, draw(st.sampled_from((message.second, *message.more))), bound))
+        how = draw(st.sampled_from(FAULTS))
+        plan.faults.append((message.path, message.first, draw(st.sampled_from((message.second, *message.more))), how))
     return plan
 
 

@@ -21,7 +21,7 @@ _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "i
 
 plain_names = st.sampled_from(_PLAIN)
 any_names = st.sampled_from(
-    _PLAIN + _OPERATOR_WORDS + _CONTEXTUAL + ("channel", "var", "sync", "unordered", "lossy", "expires")
+    _PLAIN + _OPERATOR_WORDS + _CONTEXTUAL + ("channel", "var", "sync", "unordered", "lossy", "duplicating", "expires")
 )
 family_names = st.sampled_from(_PLAIN + _CONTEXTUAL)
 """Names that may have indices: those of operators and before roles may not."""
@@ -184,16 +184,17 @@ _thresholds = st.builds(
 
 _assumed = st.builds(ast.Assumed, refs, _maybe, span=_here)
 _ends = st.one_of(st.just((None, None)), st.tuples(refs, refs))
-_carrying = st.tuples(st.booleans(), st.booleans(), st.sampled_from((None, False, True))).filter(
-    lambda options: options != (False, False, None)
+_counted = st.sampled_from((None, False, True))
+_carrying = st.tuples(st.booleans(), st.booleans(), _counted, _counted).filter(
+    lambda options: options != (False, False, None, None)
 )
-"""Options of a channel: unordered, with a delay, lossy with a bound (true) or without (false)."""
+"""Options of a channel: unordered, with a delay, lossy and duplicating with a bound (true) or without (false)."""
 
 
 @st.composite
 def _some_channels(draw: st.DrawFn) -> ast.Channel:
     """Draw a channel with at least one option."""
-    (sender, receiver), (is_unordered, is_bounded, counts_losses) = draw(_ends), draw(_carrying)
+    (sender, receiver), (is_unordered, is_bounded, counts_losses, counts_duplicates) = draw(_ends), draw(_carrying)
     return ast.Channel(
         sender,
         receiver,
@@ -201,6 +202,8 @@ def _some_channels(draw: st.DrawFn) -> ast.Channel:
         draw(expressions()) if is_bounded else None,
         counts_losses is not None,
         draw(expressions()) if counts_losses else None,
+        counts_duplicates is not None,
+        draw(expressions()) if counts_duplicates else None,
         span=NOWHERE,
     )
 

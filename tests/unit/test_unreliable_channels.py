@@ -1,4 +1,4 @@
-"""Lossy channels in systems, charts, logs and simulations."""
+"""Channels that lose or duplicate messages: systems, charts, logs and notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from cplc import Monitor
 from cplc.checking.engine_selector import Method
 from cplc.compilation import CplCompilation
-from cplc.compilation.reliable_channels import RELIABLE
+from cplc.compilation.reliable_channels import RELIABLE, RELIABLE_ONCE
 from cplc.drawing.sequence import chart_mermaid, run_chart
 from cplc.logs.events import Event
 from cplc.monitoring.findings import Changed
@@ -115,3 +115,52 @@ def test_failure_says_whether_reliable_channels_would_help() -> None:
     helped = {name for name, one in answers.items() if RELIABLE in one.notes}
     assert all(answers[name].answer == "fails" for name in ("arrives", "told", "paid", "paid_for"))
     assert helped == {"arrives", "told", "paid_for"}, "a buyer need not pay on any channel"
+
+
+_DUPLICATING = _SALE.replace("channel Shop -> Buyer lossy", "channel Buyer -> Shop duplicating").replace(
+    "property told:", "property once: AG !(pay & inflight(pay) & K(Press, pay))\n  property told:"
+)
+
+
+@pytest.fixture(scope="module")
+def duplicating() -> CplCompilation:
+    compilation = CplCompilation(Source("sale.cpl", _DUPLICATING))
+    assert compilation.ok
+    return compilation
+
+
+def test_receipt_of_a_duplicate_performs_no_operation(duplicating: CplCompilation) -> None:
+    again = [step for step in duplicating.system.steps if step.is_duplicate]
+    assert [(step.name, step.is_effect, step.operations) for step in again] == [("receive pay@Shop again", False, ())]
+    written = {duplicating.system.variable[name].kind for name in again[0].writes}
+    assert written <= {"copy", "transit", "commitment", "clock"}
+
+
+def test_failure_says_that_messages_that_arrive_once_would_help() -> None:
+    text = """
+cpl 2
+protocol Twice {
+  role A
+  role B { var got: 0..2 = 0 }
+  channel duplicating
+  A -> B : m   on receipt got := got + 1
+  property once: AG B.got <= 1
+}
+"""
+    compilation = CplCompilation(Source("twice.cpl", text))
+    (result,) = compilation.verify([one for one in compilation.declared_questions() if one.question.name == "once"])
+    assert (result.answer, result.notes) == ("fails", (RELIABLE_ONCE,))
+    assert result.evidence is not None
+    run = narrate(result.system, result.evidence).run
+    texts = [step_text(result.system, *pair) for pair in zip(run.states, run.moves, strict=False)]
+    assert texts == ["A -> B : m", "B receives m", "m is duplicated", "B receives m again"]
+    chart = chart_mermaid(run_chart(result.system, run, "", family))
+    assert "m is duplicated" in chart
+
+
+def test_monitor_accepts_duplicates_of_what_has_arrived(duplicating: CplCompilation) -> None:
+    offer = _event("offer", "Shop", "Buyer")
+    sent = _event("pay", "Buyer", kind="sent")
+    received = _event("pay", "Buyer", "Shop", kind="received")
+    assert _kinds(duplicating, offer, sent, received, received) == []
+    assert _kinds(duplicating, offer, sent, received, received, received) != []
