@@ -107,14 +107,16 @@ def _observed_roles(compilation: CplCompilation, agent: str) -> frozenset[str]:
 
 
 def _write_text(estimates: BeliefEstimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
-    from cplc.mining.mining_report import beliefs_text
+    from cplc.mining.mining_report import beliefs_text, comment_lines
 
     report_skipped(observed)
     cases = observed.monitor.totals.cases
     how = "relative frequencies" if points else f"Clopper-Pearson bounds, confidence {confidence:.10g}"
-    output.write(f"// beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
-    lines = list(beliefs_text(estimates, points=points))
-    output.write("".join(f"{line}\n" for line in lines) or "// the logs contain no choice of another agent\n")
+    width = output.report_columns()
+    lines = list(comment_lines(f"beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}", width))
+    beliefs = list(beliefs_text(estimates, width, points=points))
+    lines += beliefs or comment_lines("the logs contain no choice of another agent", width)
+    output.write("".join(f"{line}\n" for line in lines))
 
 
 def _write_document(

@@ -76,6 +76,11 @@ def period(text: str) -> timedelta:
     raise click.BadParameter(f"`{text}` is not a time such as 500ms, 90s, 1h or 2d")
 
 
+def length_of_tick(text: str) -> timedelta | Literal["none"]:
+    """Read a duration, or `none`: times say nothing about ticks."""
+    return "none" if text.strip() == "none" else period(text)
+
+
 def moment(text: str) -> int:
     """Read a time in ISO 8601, without zone in UTC, or `now`; return nanoseconds since 1970."""
     if text.strip() == "now":

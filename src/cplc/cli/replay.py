@@ -116,10 +116,10 @@ def command(
         if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         assert compilation is not None
-        explore_recorded_run(compilation, *replayed_runs[0], run.style)
+        explore_recorded_run(compilation, *replayed_runs[0], run.layout)
         return code
     for system, one in replayed_runs:
-        output.write_fitted(replayed_text(system, one, printable(taken.file), run.style))
+        output.write_fitted(replayed_text(system, one, printable(taken.file), run.layout))
     return code
 
 

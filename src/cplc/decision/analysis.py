@@ -14,7 +14,6 @@ from cplc.decision.components import (
     ComponentCache,
     ComponentGroup,
     isomorphic_components,
-    rewards_by_step,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
 from cplc.decision.mdp import Semantics
@@ -443,7 +442,7 @@ class _Analysing:
 
     def _joint_states(self) -> int:
         """Return about how many states the joint model of all components with rewards has."""
-        worth = rewards_by_step(self.participant)
+        worth = self.cache().worth
         groups = self.cache().groups(TRUE)
         return prod(
             group.built.states ** len(group.components)

@@ -29,6 +29,7 @@ from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
+from cplc.decision.rewards import StepRewards, step_rewards
 from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.logic.expressions import (
     And,
@@ -48,6 +49,7 @@ from cplc.logic.expressions import (
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.graph_algorithms import merged_classes
+from cplc.statespace.packing import MemoTable
 from cplc.system.model import State, System
 from cplc.system.participant import Belief, Event, Participant, Worth
 
@@ -345,8 +347,9 @@ class ComponentMdp:
     def holds(self, condition: Expr) -> list[bool]:
         """Return whether the condition holds in each state."""
         game = self.explored.game
-        test, packed = game.packing.condition(condition), game.packed
-        return [bool(test(packed(state))) for state in self.explored.states]
+        test, mask = game.packing.condition(condition), game.packing.mask(reads(condition))
+        table = MemoTable(lambda pattern: bool(test(pattern)))
+        return [table[state & mask] for state in self.explored.states]
 
     @cached_property
     def participating(self) -> ComponentMdp | None:
@@ -467,7 +470,17 @@ class ComponentCache:
         """Use the components and canonical forms of another cache of the same system and participant."""
         self.forms, self.form_of = other.forms, other.form_of
         self.shapes, self.shape_of = other.shapes, other.shape_of
-        self.__dict__["splitting"] = other.splitting
+        self.__dict__.update(splitting=other.splitting, worth=other.worth, rewards=other.rewards)
+
+    @cached_property
+    def worth(self) -> Mapping[int, Fraction]:
+        """The nonzero reward of each step of the whole system."""
+        return rewards_by_step(self.participant)
+
+    @cached_property
+    def rewards(self) -> StepRewards:
+        """The same in units."""
+        return step_rewards(self.worth)
 
     @cached_property
     def splitting(self) -> ComponentPartition | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
+from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import OrderedMdp
+from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -71,20 +71,31 @@ class PartPlan:
             for objective in self.part.objectives
         ]
 
-    def decisions(self) -> Iterator[tuple[State, Hashable]]:
-        """Yield the reachable states in which the participant chooses, each with its choice."""
+    def _reached(self) -> Sequence[bool]:
         model = self.model.model
-        reached = set(range(model.initial))
-        new = list(reached)
-        while new:
-            state = new.pop()
+        if len(model) >= MIN_LAYERED_STATES:
+            from cplc.decision.reachable_states import reachable
+
+            return list(reachable(model).tolist())
+        reached = [at < model.initial for at in range(len(model))]
+        new = list(range(model.initial))
+        for state in new:
             for target in model.after(state):
-                if target not in reached:
-                    reached.add(target)
+                if not reached[target]:
+                    reached[target] = True
                     new.append(target)
+        return reached
+
+    def decisions(self) -> Iterator[tuple[State, Hashable]]:
+        """Yield a reachable state of each information set in which the participant chooses, and its choice."""
+        reached = self._reached()
+        visited = set()
         for state, action in self.whole.controlled():
-            if state in reached and len(self.whole.model.events(action)) > 1 and self.whole.sets[state] in self.plan:
-                yield self.part.state_at(self.origin[state]), self.plan[self.whole.sets[state]]
+            place = self.whole.sets[state]
+            is_decided = place not in visited and place in self.plan
+            if is_decided and reached[state] and len(self.whole.model.events(action)) > 1:
+                visited.add(place)
+                yield self.part.state_at(self.origin[state]), self.plan[place]
 
 
 def does_take_part(plan: Sequence[PartPlan]) -> bool:
@@ -108,7 +119,7 @@ def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewa
     conditions = _conditions(cache.participant, aspects)
     connected = [reads(one) for condition in conditions.values() for one in conjuncts(condition)]
     if "benefit" in aspects:
-        connected.append(_rewarded(cache.participant, cache))
+        connected.append(_rewarded(cache))
     parts = cache.components(connected)
     home = {name: at for at, component in enumerate(parts) for name in component.order}
     shares: list[dict[Aspect, list[Expr]]] = [{aspect: [] for aspect in conditions} for _ in parts]
@@ -164,9 +175,9 @@ def _part(
     return Part(built, whole, states, tuple(objectives), members)
 
 
-def _rewarded(participant: Participant, cache: ComponentCache) -> frozenset[str]:
+def _rewarded(cache: ComponentCache) -> frozenset[str]:
     steps = cache.system.steps
-    return frozenset[str]().union(*(steps[step].footprint for step in rewards_by_step(participant)))
+    return frozenset[str]().union(*(steps[step].footprint for step in cache.worth))
 
 
 def _summed(whole: ObservedMdp, model: Mdp, states: Sequence[int]) -> ObservedMdp:

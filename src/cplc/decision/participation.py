@@ -32,7 +32,7 @@ from cplc.decision.observation import (
     unfolded,
 )
 from cplc.decision.results import Bounds, Number
-from cplc.decision.value_iteration import OrderedMdp
+from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 
@@ -52,6 +52,10 @@ def is_send(model: Mdp, event: int) -> bool:
 
 def takes_part(model: Mdp) -> bool:
     """Return whether something is sent on some run, in a model in which the plan is fixed."""
+    if len(model) >= MIN_LAYERED_STATES:
+        from cplc.decision.reachable_states import has_reachable_send
+
+        return has_reachable_send(model)
     return any(
         is_send(model, event)
         for state in _reached(model)
@@ -75,6 +79,10 @@ def first_sends(whole: ObservedMdp) -> list[tuple[Hashable, Hashable]]:
 
 def reached_by_acting(model: Mdp) -> list[int]:
     """Return the states that are reached without waiting where something can be sent."""
+    if len(model) >= MIN_LAYERED_STATES:
+        from cplc.decision.reachable_states import reachable
+
+        return [at for at, is_reached in enumerate(reachable(model, acting=True).tolist()) if is_reached]
     return _reached(model, lambda event, sends: is_send(model, event) or not sends)
 
 

@@ -16,7 +16,7 @@ from itertools import permutations
 from math import isinf
 from typing import Final, Literal
 
-from cplc.decision.components import ComponentCache, rewards_by_step
+from cplc.decision.components import ComponentCache
 from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
 from cplc.decision.observation import (
@@ -36,7 +36,6 @@ from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.results import Bounds, Number, judged
-from cplc.decision.rewards import step_rewards
 from cplc.decision.total_reward import benefit_of_parts
 from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
@@ -97,11 +96,13 @@ class PlanProblem:
     def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect], parts: Sequence[Part] | None = None) -> None:
         self.cache = cache
         self.aspects = tuple(aspects)
-        self.rewards = step_rewards(rewards_by_step(cache.participant))
+        self.rewards = cache.rewards
         self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
         self._attained_by_part: dict[tuple[_PartKey, int], Attained] = {}
+        self._histories: dict[int, tuple[ObservedMdp, list[int]] | ResourceExhausted] = {}
+        """The model of each part by histories, by its identity, or why it is too large."""
 
     # --- figures alone
 
@@ -531,7 +532,7 @@ class PlanProblem:
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
             try:
-                histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
+                histories, origin = self._unfolded(part)
             except ResourceExhausted:
                 return None
             choices = choices_by_histories(part.whole, self._front(part, cap, "upper"), entry, histories, origin)
@@ -539,6 +540,19 @@ class PlanProblem:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
         return tuple(plans)
+
+    def _unfolded(self, part: Part) -> tuple[ObservedMdp, list[int]]:
+        """Return the model of a part by histories, which is unfolded once."""
+        key = id(part.whole)
+        if key not in self._histories:
+            try:
+                self._histories[key] = unfolded(part.whole, MAX_UNFOLDED_STATES)
+            except ResourceExhausted as exhausted:
+                self._histories[key] = exhausted
+        result = self._histories[key]
+        if isinstance(result, ResourceExhausted):
+            raise result
+        return result
 
     def _by_histories(self, part: Part, thresholds: Sequence[Threshold]) -> Decided:
         """Decide by branch and bound over the choices at histories of local states; only this part has choices."""

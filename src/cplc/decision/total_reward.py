@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import fsum, inf, isinf
 
 from cplc.decision.components import (
@@ -14,7 +15,6 @@ from cplc.decision.components import (
     ComponentCache,
     ComponentGroup,
     ComponentMdp,
-    rewards_by_step,
 )
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
@@ -284,7 +284,7 @@ def total_reward_and_benefit(
     If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it, and ``with_benefit`` computes
     the probability. A plan that is ``taking_part`` takes part in some component.
     """
-    whole = step_rewards(rewards_by_step(cache.participant))
+    whole = cache.rewards
     every = _reward_components(groups, whole)
     lots = [lot for lot in every if lot.matters]
     taking_part = taking_part and all(lot.matters or lot.built.participating is None for lot in every)
@@ -494,12 +494,18 @@ def _combined_distribution(
     else:
         if exact:
             raise ResourceExhausted("the total reward has too many values")
-        sums = convolution(discrete_distribution(one) ** count for one, count in zip(each, times, strict=True))
+        sums = convolution(_copies(frozenset(one.items()), count) for one, count in zip(each, times, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
         combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
         bounds = _rounded(bounds)
     return combined, Figure("benefit", bounds, bounds)
+
+
+@lru_cache(maxsize=32)
+def _copies(distribution: frozenset[tuple[int, Fraction]], count: int) -> DiscreteDistribution:
+    """Return the distribution of the sum of so many rewards; several figures need the same one."""
+    return discrete_distribution(dict(distribution)) ** count
 
 
 def _rounded(bounds: Bounds) -> Bounds:

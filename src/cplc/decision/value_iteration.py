@@ -1,6 +1,7 @@
 """Value iteration: minimal and maximal reachability probabilities by dynamic programming, with optimal strategies.
 
-An acyclic model needs one pass (backward induction). All numbers are nonnegative, so each operation adds a relative
+An acyclic model needs one pass (backward induction, with arrays in `cplc.decision.backward_induction` if it is
+large). All numbers are nonnegative, so each operation adds a relative
 error of at most one rounding, and the total error is bounded in advance. Cyclic components are solved by
 `cplc.decision.end_components`; their values are monotone and homogeneous in the values of their successors, so they
 preserve a relative error.
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from cplc.decision.end_components import extremal_probabilities, solve_scc
 from cplc.decision.game import NO_STEP, ActionKind, EventProbability
@@ -20,7 +23,12 @@ from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.model import System
 
+if TYPE_CHECKING:
+    from cplc.decision.backward_induction import LayeredMdp
+
 _UNIT_ROUNDOFF = 2.0**-53
+MIN_LAYERED_STATES = 256
+"""Number of states from which arrays are faster than single states."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +38,29 @@ class OrderedMdp:
     model: Mdp
 
     @cached_property
+    def layers(self) -> LayeredMdp | None:
+        """The layers of a model that is large and acyclic."""
+        if len(self.model) < MIN_LAYERED_STATES:
+            return None
+        from cplc.decision.backward_induction import layered
+
+        return layered(self.model)
+
+    @property
+    def wide_layers(self) -> LayeredMdp | None:
+        """The layers, where values are computed faster layer by layer than state by state."""
+        return self.layers if self.layers is not None and self.layers.is_wide else None
+
+    @cached_property
     def sccs(self) -> list[list[int]]:
         """The strongly connected components, each after its successors."""
+        if self.layers is not None:
+            return [[state] for state in self.layers.order.tolist()]
         return [sorted(scc) for scc in strongly_connected_components(self.model.after, b"\1" * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:
-        return not any(self.is_cyclic(scc) for scc in self.sccs)
+        return self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
 
     def is_cyclic(self, scc: Sequence[int]) -> bool:
         return len(scc) > 1 or scc[0] in self.model.after(scc[0])
@@ -51,8 +75,10 @@ class OrderedMdp:
     def max_roundings(self) -> int:
         """Maximum number of roundings between an end and an initial state."""
         model = self.model
+        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
+        if self.layers is not None:
+            return len(self.layers.layers) * (most + 4)
         depth = [0] * len(model)
-        most = max((len(model.events(action)) for action in range(len(model.kind))), default=1)
         for scc in self.sccs:
             inside = set(scc)
             after = [depth[target] for state in scc for target in model.after(state) if target not in inside]
@@ -114,6 +140,10 @@ def _dynamic_programming(
     ordered: OrderedMdp, question: ReachabilityObjective, upper: bool
 ) -> tuple[list[Number], bool]:
     model = ordered.model
+    if (layers := ordered.wide_layers) is not None:
+        from cplc.decision.backward_induction import reachability_values
+
+        return reachability_values(layers, model.chances, question.goal_states, question.worst, question.exact), True
     one: Number = Fraction(1) if question.exact else 1.0
     nothing = one - one
     values: list[Number] = [nothing] * len(model)

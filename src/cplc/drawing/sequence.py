@@ -18,8 +18,8 @@ from cplc.drawing.protocol_diagrams import (
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
 from cplc.report.step_text import changes, lost_to, step_text
-from cplc.system.model import System
-from cplc.system.trace import Run
+from cplc.system.model import State, System
+from cplc.system.trace import Move, Run
 
 MAX_ROWS: Final = 240
 """Maximum number of rows; of a longer run the beginning and the end are drawn."""
@@ -62,13 +62,26 @@ class Chart:
     left_out: tuple[str, ...] = ()
 
 
-def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]) -> Chart:
-    """Return the chart of a run; a message that is received immediately after sending is one row."""
+def run_chart(system: System, run: Run, title: str, family: Callable[[str], str], folds: Sequence[range] = ()) -> Chart:
+    """Return the chart of a run; a message that is received immediately after sending is one row.
+
+    The moves in each of the ``folds`` are one row.
+    """
     events: list[Event] = []
     row_of_step: list[int] = []
     in_flight: dict[tuple[str, str], int] = {}
+    folded: dict[tuple[str, str], tuple[int, str]] = {}
+    """Messages that are sent in a fold, and their receivers: the row of the fold, and the label of the message."""
+    fold_at = {position: fold for fold in folds for position in fold}
     before = run.start
-    for move in run.moves:
+    for position, move in enumerate(run.moves):
+        if (fold := fold_at.get(position)) is not None:
+            if position == fold.start:
+                events.append(Event("wide", "", "", f"… {len(fold)} steps that do not matter"))
+            row_of_step.append(len(events) - 1)
+            _fold_message(system, before, move, len(events) - 1, in_flight, folded)
+            before = move.state
+            continue
         text = step_text(system, before, move)
         notes = tuple(changes(system, before, move))
         step = None if move.step is None else system.steps[move.step]
@@ -86,6 +99,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
             receiver = lost_to(message, step)
             sent = in_flight.pop((step.event, receiver), None)
             label = step.event if sent is None else events[sent].label
+            sent, label = folded.pop((step.event, receiver), (sent, label))
             events.append(Event("lost", message.sender, receiver, label, ("lost",), sent))
         else:
             sent = in_flight.pop((step.event, step.actor), None)
@@ -93,6 +107,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
                 events[sent] = replace(events[sent], kind="message", notes=(*events[sent].notes, *notes))
             else:
                 label = step.event if sent is None else events[sent].label
+                sent, label = folded.pop((step.event, step.actor), (sent, label))
                 events.append(Event("receive", message.sender, step.actor, label, notes, sent))
         row_of_step.append(len(events) - 1)
         before = move.state
@@ -106,9 +121,33 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     participants = {name for event in events for name in (event.source, event.target) if name}
     lifelines = [agent.name for agent in system.agents if agent.name in participants or system.players]
     step_word = "round" if system.players else "step"
-    legend = f"Time runs downwards. Notes show the changes of each {step_word}."
+    shown = f"each {step_word}" if not folds else "the others"
+    matter = "Steps that do not matter for the formula are folded. " if folds else ""
+    legend = f"Time runs downwards. {matter}Notes show the changes of {shown}."
     chart = _truncated(Chart(title, legend, tuple(lifelines), tuple(events), frames))
     return _fold_lifelines(chart, family)
+
+
+def _fold_message(
+    system: System,
+    before: State,
+    move: Move,
+    row: int,
+    in_flight: dict[tuple[str, str], int],
+    folded: dict[tuple[str, str], tuple[int, str]],
+) -> None:
+    """Note a message that is sent, received or lost in a fold, in that row."""
+    step = None if move.step is None else system.steps[move.step]
+    message = None if step is None else system.message.get(step.event)
+    if step is None or message is None:
+        return
+    if step.kind == "send":
+        label = step_text(system, before, move).partition(" : ")[2] or step.event
+        folded.update({(step.event, receiver): (row, label) for receiver in message.receivers})
+    elif step.kind in ("receive", "lose"):
+        receiver = step.actor if step.kind == "receive" else lost_to(message, step)
+        in_flight.pop((step.event, receiver), None)
+        folded.pop((step.event, receiver), None)
 
 
 def _truncated(sequence: Chart) -> Chart:

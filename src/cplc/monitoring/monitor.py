@@ -48,12 +48,18 @@ class Invalid(ValueError):
     """Raised for a protocol with errors, or one that cannot be monitored; the text says why."""
 
 
+class TicksNotDerivable(Invalid):
+    """Raised for a protocol that counts ticks otherwise than by deadlines, where a tick has a length."""
+
+
 class Monitor:
     """Monitors any number of cases of one protocol.
 
     Feed it events in their order; it returns the findings of each. A rejected event changes no state.
 
     ``tick`` is the length of a tick of the protocol's deadlines; without it no time passes, except by `pass_ticks`.
+    With ``"none"``, the times of events say nothing about ticks: any number of them may pass between two events, and a
+    finding is certain for each number.
     ``skew`` is the tolerated clock skew: events of a case are held back that long and reordered. ``deliveries`` says
     whether receipts are events of the log (``logged``) or unobservable (``inferred``); ``auto`` infers them until the
     first receipt is fed. ``most`` is the maximum number of candidate states per case; a case with more is given up.
@@ -65,16 +71,20 @@ class Monitor:
         self,
         protocol: CplCompilation,
         *,
-        tick: timedelta | None = None,
+        tick: timedelta | Literal["none"] | None = None,
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
         zone: tzinfo = UTC,
         advises: Sequence[str] = (),
     ) -> None:
+        self.has_silent_ticks = tick == "none"
+        """True if any number of ticks may pass between two events."""
+        tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
         self._model: CheckedModel = protocol.model
-        tick = _length_of_tick(self._model, tick)
+        if not self.has_silent_ticks:
+            tick = _length_of_tick(self._model, tick)
         self.tick = tick
         """The length of a tick: the given one, or that of the protocol."""
         self._advisers = {name: protocol.adviser(name) for name in advises}
@@ -82,11 +92,10 @@ class Monitor:
         self._clock: Clock = clock_for(protocol, tick, read)
         if self._advisers and self._clock.limits:
             raise Invalid("there is no advice where deadlines run in real time: give no length of a tick")
-        self._tracker = StateTracker(self._clock.system, most)
+        self._tracker = StateTracker(self._clock.system, most, silent_ticks=self.has_silent_ticks)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            way = "give no length of a tick" if self._model.tick is None else "leave `clock tick` out of the protocol"
-            raise Invalid(f"{what} counts ticks, which cannot be derived from times: {way}")
+            raise TicksNotDerivable(f"{what} counts ticks, which cannot be derived from times")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
@@ -114,7 +123,7 @@ class Monitor:
         parameters: Mapping[str, str] = _NONE,
         *,
         channels: Literal["sync", "async"] | None = None,
-        tick: timedelta | None = None,
+        tick: timedelta | Literal["none"] | None = None,
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
@@ -157,8 +166,10 @@ class Monitor:
 
     def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
         """Let ticks pass in one case, for logs without times."""
-        if self._clock.tick:
-            raise ValueError("ticks pass by the times of events")
+        if self._clock.tick or self.has_silent_ticks:
+            raise ValueError(
+                "ticks pass by the times of events" if self._clock.tick else "any number of ticks may pass"
+            )
         open_case = self._cases.get(case)
         if open_case is None or open_case.states == _LOST:
             return []
@@ -502,7 +513,8 @@ class Monitor:
     @property
     def _identity(self) -> tuple[System, str]:
         """Fingerprint that must be equal for a monitor to resume from a snapshot."""
-        return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
+        ticks = "none" if self.has_silent_ticks else f"{self._clock.tick}"
+        return self._tracker.system, f"{ticks} {self._skew} {self._deliveries} {self._tracker.most}"
 
 
 def _check(protocol: CplCompilation, tick: timedelta | None, skew: timedelta) -> None:
@@ -523,6 +535,14 @@ def _length_of_tick(model: CheckedModel, given: timedelta | None) -> timedelta |
         lengths = duration_text(_nanoseconds(given)), duration_text(model.tick)
         raise Invalid(f"a tick is {lengths[1]} by `clock tick` of {model.name}, and {lengths[0]} by --tick")
     return timedelta(microseconds=model.tick // 1000)
+
+
+def default_tick(model: CheckedModel) -> Literal["none"] | None:
+    """Return the length of a tick where none is given: none where no time passing would judge contents wrongly.
+
+    `G<=1 ticks !poll` would be violated by a poll a day later, and no message would wait for an age.
+    """
+    return "none" if model.tick is None and counting_ticks(model) is not None else None
 
 
 def counting_ticks(model: CheckedModel) -> str | None:
