@@ -17,7 +17,7 @@ from cplc.drawing.protocol_diagrams import (
 )
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
-from cplc.report.step_text import changes, lost_to, step_text
+from cplc.report.step_text import changes, first_sent, lost_to, step_text
 from cplc.system.model import System
 from cplc.system.trace import Run
 
@@ -66,7 +66,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     """Return the chart of a run; a message that is received immediately after sending is one row."""
     events: list[Event] = []
     row_of_step: list[int] = []
-    in_flight: dict[tuple[str, str], int] = {}
+    in_flight: dict[tuple[str, str], list[int]] = {}
     before = run.start
     for move in run.moves:
         text = step_text(system, before, move)
@@ -80,15 +80,16 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
             arrows = [Event("message", message.sender, one, label or step.event) for one in message.receivers]
             events += [*arrows[:-1], replace(arrows[-1], notes=notes)]
         elif step.kind == "send":
-            in_flight.update({(step.event, receiver): len(events) for receiver in message.receivers})
+            for receiver in message.receivers:
+                in_flight.setdefault((step.event, receiver), []).append(len(events))
             events.append(Event("send", message.sender, message.receivers[0], label or step.event, notes))
         elif step.kind == "lose":
             receiver = lost_to(message, step)
-            sent = in_flight.pop((step.event, receiver), None)
+            sent = first_sent(in_flight, (step.event, receiver))
             label = step.event if sent is None else events[sent].label
             events.append(Event("lost", message.sender, receiver, label, ("lost",), sent))
         else:
-            sent = in_flight.pop((step.event, step.actor), None)
+            sent = first_sent(in_flight, (step.event, step.actor))
             if sent is not None and sent == len(events) - 1 and not message.has_several_receivers:
                 events[sent] = replace(events[sent], kind="message", notes=(*events[sent].notes, *notes))
             else:
@@ -98,7 +99,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         before = move.state
     events += [
         replace(events[row], kind="lost", target=receiver, notes=("never received",), sent_row=row)
-        for (_, receiver), row in sorted(in_flight.items(), key=lambda one: one[1])
+        for row, receiver in sorted((row, receiver) for (_, receiver), rows in in_flight.items() for row in rows)
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):

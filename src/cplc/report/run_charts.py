@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import value_text
 from cplc.records import dataclass
-from cplc.report.step_text import HIDDEN, changes, life_of, lost_to, place, step_text, variable_text
+from cplc.report.step_text import HIDDEN, changes, first_sent, life_of, lost_to, place, step_text, variable_text
 from cplc.report.trace_narration import Narration
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
@@ -126,7 +126,7 @@ def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
 class _Drawing:
     system: System
     places: dict[str, int]
-    _flying: dict[tuple[str, str], tuple[int, int, str]] | None = None
+    _flying: dict[tuple[str, str], list[tuple[int, int, str]]] | None = None
     """Messages in flight and their receivers: step and height of the send, and the name."""
 
     def strokes(self, number: int, before: State, move: Move) -> list[Stroke]:
@@ -144,17 +144,18 @@ class _Drawing:
                 ends = [self.places[receiver] for receiver in message.receivers]
                 return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6) for x2 in ends]
             case "send":
-                flying.update({(step.event, receiver): (number, y, label) for receiver in message.receivers})
+                for receiver in message.receivers:
+                    flying.setdefault((step.event, receiver), []).append((number, y, label))
                 return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
             case "lose":
                 receiver = lost_to(message, step)
-                sent = flying.pop((step.event, receiver), None)
+                sent = first_sent(flying, (step.event, receiver))
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 middle = (x1 + self.places[receiver]) // 2
                 return [Stroke("lost", number, x1, start, middle, y, label, middle, y - 2)]
             case _:
                 x2 = self.places[step.actor]
-                sent = flying.pop((step.event, step.actor), None)
+                sent = first_sent(flying, (step.event, step.actor))
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 label = step.event if sent is None else sent[2]
                 # Near the sender: where messages cross, their middles meet.
@@ -169,7 +170,8 @@ class _Drawing:
     def lost(self) -> list[Stroke]:
         """Return what is still in flight at the end."""
         strokes: list[Stroke] = []
-        for (event, receiver), (number, y, label) in (self._flying or {}).items():
+        flying = (((*ends, *one)) for ends, several in (self._flying or {}).items() for one in several)
+        for event, receiver, number, y, label in flying:
             x1, x2 = self.places[self.system.message[event].sender], self.places[receiver]
             middle = (x1 + x2) // 2
             strokes.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))
