@@ -56,7 +56,7 @@ module.exports = grammar({
     claim: ($) => seq('claim', field('name', $.name), '=', 'claim', $.parentheses),
     channel: ($) => seq(
       'channel', optional(seq($.reference, '->', $.reference)), repeat1(choice(
-        'unordered', seq(choice('lossy', 'duplicating'), optional($.parentheses)), seq('within', $.expression),
+        'unordered', seq(choice('lossy', 'duplicating'), optional($.parentheses)), seq(choice('within', 'fifo'), $.expression),
       )),
     ),
     empower: ($) => seq('empower', list($.reference), 'to', list($.power)),

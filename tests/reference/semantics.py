@@ -16,7 +16,18 @@ from itertools import product
 from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.dialogue import CLAIM_OPEN
 from tests.reference.lifecycle import NULL, OPEN, Change, Life, ObserverState
-from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World, ways_of
+from tests.reference.states import (
+    Copy,
+    Graph,
+    Inapplicable,
+    Move,
+    State,
+    TooLarge,
+    View,
+    World,
+    queues_of,
+    ways_of,
+)
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
@@ -240,8 +251,9 @@ class Reference:
         ways = len(ways_of(self.model))
         losses = (0,) * sum(most is not None for m in self.model.messages for _, most in m.losses)
         duplicates = (0,) * sum(len(m.duplicates) for m in self.model.messages)
+        queues = ((),) * len(queues_of(self.model))
         return [
-            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses, duplicates)
+            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses, duplicates, queues)
             for own in product(*values)
         ]
 
@@ -254,6 +266,8 @@ class Reference:
                 for payload in product(*(parameter.domain for parameter in message.parameters)):
                     yield from self._sendings(message, payload, state)
             for receiver in () if self.model.sync else message.receivers:
+                if world.in_flight(message.name, receiver) and world.arriving(message.name, receiver) is None:
+                    continue
                 if world.in_flight(message.name, receiver):
                     yield from self._receiving(message, receiver, state)
                     yield from self._losing(message, receiver, state)
@@ -290,7 +304,12 @@ class Reference:
 
     def _may_send(self, message: Message, world: World) -> bool:
         """Return whether channel, choice, round and scope allow it, whatever its guard says."""
+        places = queues_of(self.model)
         for receiver in message.receivers:
+            if queue := places.get((message.sender, receiver)):
+                if len(world.queues[message.sender, receiver]) == queue:
+                    return False
+                continue
             busy = any(
                 world.in_flight(other.name, receiver)
                 for other in self.model.messages
@@ -298,7 +317,8 @@ class Reference:
             )
             if busy and (message.sender, receiver) not in self.model.unordered:
                 return False
-        return not world.in_flight(message.name) and self._is_open_to(message, world)
+        may_fly = len(message.receivers) == 1 and (message.sender, message.receivers[0]) in places
+        return (may_fly or not world.in_flight(message.name)) and self._is_open_to(message, world)
 
     def _is_open_to(self, message: Message, world: World) -> bool:
         """Return whether choice, round and scope allow a message to be sent."""
@@ -334,7 +354,7 @@ class Reference:
         if not self._assign(message.updates, before, world, message.sender, own):
             return
         last = before.sent[message.name]
-        faulty = {role for role, _ in (*message.losses, *message.duplicates)}
+        faulty = {role for role, _ in (*message.losses, *message.duplicates, *message.queues)}
         has_bit = message.repeatable and not faulty.issuperset(message.receivers)
         for receiver in message.receivers:
             if (message.sender, receiver) not in self.model.unordered:
@@ -351,7 +371,7 @@ class Reference:
     def _receiving(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
         """Yield the receipt by one receiver. The message takes effect with the first one."""
         before, world = self.world(state), self.world(state)
-        copy = world.sent[message.name]
+        copy = world.arriving(message.name, receiver)
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
         several = len(message.receivers) > 1
@@ -372,7 +392,9 @@ class Reference:
         world, way = self.world(state), (message.name, receiver)
         if receiver not in dict(message.losses) or world.losses.get(way, -1) >= world.most.get(way, 0):
             return
-        world.transit[way] = False
+        if way in world.transit:
+            world.transit[way] = False
+        world.leave(message.name, receiver)
         if way in world.losses:
             world.losses[way] += 1
         if way in world.duplicates:
@@ -434,7 +456,7 @@ class Reference:
                 if isinstance(one, PayloadDeadline) and self._ticks_given(one.value, before, own) < 1:
                     self.out_of_range.add(message.name)
                     return False
-        world.received[message.name] = world.sent[message.name]
+        world.received[message.name] = world.arriving(message.name, receivers[0])
         world.arrive(message.name, "Env")
         for receiver in receivers:
             world.arrive(message.name, receiver)

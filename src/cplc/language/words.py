@@ -105,6 +105,8 @@ WORDS: Final = (
          continues=("commitment",)),
     Word("fails", "contextual", "the formula does not hold in every initial state"),
     Word("holds", "contextual", "the formula holds in every initial state"),
+    Word("fifo", "contextual", "`fifo n`: a queue of at most `n` messages; the sender waits while it is full",
+         continues=("channel",)),
     Word("in", "contextual"),
     Word("duplicating", "contextual", "a message may arrive twice, with `duplicating(n)` up to `n` more times",
          continues=("channel",)),

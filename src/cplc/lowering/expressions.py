@@ -14,6 +14,7 @@ from cplc.lowering.variable_names import (
     copy_variable,
     field_variable,
     parity_variable,
+    place_variable,
     state_variable,
     transit_variable,
 )
@@ -134,8 +135,9 @@ def transit_holders(message: Message) -> tuple[str, ...]:
     Of a message that is sent again, `Env` has one as well if there are several receivers: of whether this sending has
     taken effect.
     """
-    receivers = message.unreliably_to
-    has_own = receivers and message.repeatable and message.has_several_receivers
+    queues = dict(message.queues)
+    receivers = tuple(receiver for receiver in message.unreliably_to if receiver not in queues)
+    has_own = message.tracked_to and message.repeatable and message.has_several_receivers
     return (*receivers, ENV) if has_own else receivers
 
 
@@ -147,8 +149,12 @@ def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
 def in_flight_to(receiver: str, message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     """Return the condition that the sender's copy is set and differs from the receiver's.
 
-    Where the message may be lost or duplicated, copies do not tell, and a variable of `Env` does.
+    Where the message may be lost or duplicated or is in a queue, copies do not tell, and variables of `Env` do.
     """
+    places = dict(message.queues).get(receiver, 0)
+    if places:
+        queue = (read(place_variable(message.sender, receiver, place)) for place in range(1, places + 1))
+        return e.disj(e.equal(one, e.Const(message.name)) for one in queue)
     if receiver in transit_holders(message):
         return read(transit_variable(message.name, receiver))
     sent = read(copy_variable(message.name, message.sender))

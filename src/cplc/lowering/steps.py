@@ -23,6 +23,7 @@ from cplc.lowering.expressions import (
 )
 from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
+from cplc.lowering.queues import Queue, queues_of
 from cplc.lowering.variable_names import (
     copy_variable,
     duplicates_variable,
@@ -65,6 +66,10 @@ class StepBuilder:
             for channel in message.channels:
                 channels.setdefault(channel, []).append(message)
         return channels
+
+    @cached_property
+    def _queues(self) -> dict[tuple[str, str], Queue]:
+        return queues_of(self.model)
 
     @cached_property
     def _not_in_flight(self) -> dict[tuple[str, str], Expr]:
@@ -120,8 +125,14 @@ class StepBuilder:
         interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupying: list[tuple[str, str]] = []
+        room: list[Expr] = []
         for channel in message.channels if in_free_channel and not self.model.sync else ():
-            if channel not in self.model.unordered:
+            if channel in self._queues:
+                room.append(self._queues[channel].has_room)
+                occupying += (
+                    [(message.name, channel[1])] if message.repeatable and message.has_several_receivers else []
+                )
+            elif channel not in self.model.unordered:
                 occupying += [(other.name, channel[1]) for other in self.channels[channel] if other.name not in unsent]
             elif message.repeatable:
                 occupying.append((message.name, channel[1]))
@@ -130,6 +141,7 @@ class StepBuilder:
                 condition(message.guard, interpretation),
                 *(e.negate(e.Read(copy_variable(name, message.sender))) for name in reversed(unsent)),
                 *(self._not_in_flight[other] for other in occupying),
+                *room,
                 *(
                     e.negate(self._blocked.get(scope, e.FALSE))
                     for scope in self.dependencies.enclosing_scopes(message.scope)
@@ -167,6 +179,10 @@ class StepBuilder:
         if is_sent:
             copied.update({duplicates_variable(message.name, one): e.Const(n) for one, n in message.duplicates})
             copied.update({name: e.Const(0) for name in self._outdated(message)})
+            for receiver, _ in message.queues:
+                copied |= self._queues[message.sender, receiver].entering(message, own)
+        elif (message.sender, role) in self._queues:
+            copied |= self._queues[message.sender, role].leaving()
         if role in holders:
             copied[transit_variable(message.name, role)] = e.FALSE
         if dict(message.losses).get(role) is not None:
@@ -244,6 +260,9 @@ class StepBuilder:
         own: dict[str, Expr] = {
             p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
         }
+        queue = self._queues.get((sender, receiver))
+        if queue is not None:
+            own |= queue.arriving_payload(message)
         interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
         assigned = self._assigned(self._receipt_of(message, receiver), interpretation)
         parity = e.Read(parity_variable(message.name, sender)) if message.alternates else e.FALSE
@@ -253,7 +272,7 @@ class StepBuilder:
         performed, lifecycle_updates = self._effect(name, message, own, updates, receiver, is_further=is_further)
         views = self._view(message, receiver, own, updates, receiver, is_duplicate=is_duplicate)
         updates = updates | lifecycle_updates | views | ({} if is_duplicate else self._resets(message))
-        arriving = in_flight_to(receiver, message)
+        arriving = in_flight_to(receiver, message) if queue is None else queue.is_next(message)
         most = dict(message.duplicates).get(receiver)
         if most is not None:
             some_made = e.less(e.Read(duplicates_variable(message.name, receiver)), e.Const(most))
@@ -282,9 +301,10 @@ class StepBuilder:
     def _lose(self, message: Message, receiver: str, most: int | None) -> Step:
         """Return the loss on the way to one receiver. It changes nothing that a role observes or `Env` keeps."""
         name = f"lose {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
+        queue = self._queues.get((message.sender, receiver))
         transit = transit_variable(message.name, receiver)
-        guard: Expr = e.Read(transit)
-        updates: dict[str, Expr] = {transit: e.FALSE}
+        guard: Expr = e.Read(transit) if queue is None else queue.is_next(message)
+        updates: dict[str, Expr] = {transit: e.FALSE} if queue is None else queue.leaving()
         if most is not None:
             losses = e.Read(losses_variable(message.name, receiver))
             guard = e.conj((guard, e.less(losses, e.Const(most))))

@@ -46,6 +46,16 @@ def transit_variable(message: str, receiver: str) -> str:
     return f"{message}@{receiver}.transit"
 
 
+def place_variable(sender: str, receiver: str, place: int) -> str:
+    """Return the name of the message in a place of the queue of a channel; the next one to arrive is in place 1."""
+    return f"{sender}->{receiver}.{place}"
+
+
+def queued_variable(sender: str, receiver: str, place: int, message: str, parameter: str) -> str:
+    """Return the name of a payload value of a message in a place of a queue."""
+    return f"{place_variable(sender, receiver, place)}.{message}.{parameter}"
+
+
 def losses_variable(message: str, receiver: str) -> str:
     """Return the name of the losses of a message since it last arrived."""
     return f"{message}@{receiver}.losses"

@@ -119,7 +119,7 @@ class StateTracker:
     # --- unobservable steps
 
     def unseen(self, inferring: bool) -> tuple[int, ...]:
-        """Return the unobservable steps: ends of rounds, ticks without times, losses, duplicates and inferred receipts."""
+        """Return the unobservable steps: ends of rounds, ticks without times, losses, duplicates, inferred receipts."""
         steps = (*self._silent_ticks, *self._unseen)
         return (*steps, *self._receipts) if inferring else steps
 

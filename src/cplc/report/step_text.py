@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import TextWrapper
+from typing import TypeVar
 
 from cplc.checking.results import ExcludedStates, KnowledgeReason, Remark
 from cplc.control_characters import printable
@@ -25,6 +26,9 @@ MIN_LIFE_WIDTH = 32
 """Columns for a life beside its name; with fewer it is written below the name."""
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
+Sent = TypeVar("Sent")
+"""What a drawing keeps of a sending."""
+
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
 
@@ -73,6 +77,12 @@ def step_text(system: System, before: State, move: Move) -> str:
             return f"{step.event} starts a new round"
         case "tick":
             return f"time passes ({duration_text(system.tick)})" if system.tick else "time passes"
+
+
+def first_sent(in_flight: dict[tuple[str, str], list[Sent]], way: tuple[str, str]) -> Sent | None:
+    """Take out and return the sending of a message to a receiver that arrives, or is lost, before all later ones."""
+    sendings = in_flight.get(way)
+    return sendings.pop(0) if sendings else None
 
 
 def lost_to(message: Message, step: Step) -> str:
@@ -130,6 +140,11 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"{variable.about} is on its way{_towards(system, variable)}"
         case "duplicates":
             return f"duplicates of {variable.about} to come{_towards(system, variable)}"
+        case "queue":
+            return f"place {variable.name.rpartition('.')[2]} of {variable.about}"
+        case "queued":
+            place, _, field = variable.name.removeprefix(f"{variable.about.replace(' ', '')}.").partition(".")
+            return f"{field} in place {place} of {variable.about}"
         case "losses":
             return f"losses of {variable.about} in a row{_towards(system, variable)}"
         case "due":

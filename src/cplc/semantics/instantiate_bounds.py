@@ -45,25 +45,39 @@ def assumptions(
 
 
 @dataclass(frozen=True)
-class Faults:
-    """Channels that lose or duplicate messages, by sender and receiver."""
+class ChannelKinds:
+    """Channels that lose, duplicate or queue messages, by sender and receiver."""
 
     losses: Mapping[tuple[str, str], int | None]
     """The most losses of a message in a row; None for any number."""
     duplicates: Mapping[tuple[str, str], int]
     """The most duplicates of a sending."""
+    queues: Mapping[tuple[str, str], int]
+    """The number of places of queues with several."""
 
     def of_messages(self, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
-        """Return the messages with the receivers that they may not reach, or reach several times."""
+        """Return the messages with what may befall them on the way to each receiver."""
         return tuple(
             replace(
                 message,
                 losses=tuple((one[1], self.losses[one]) for one in message.channels if one in self.losses),
                 duplicates=tuple((one[1], self.duplicates[one]) for one in message.channels if one in self.duplicates),
+                queues=tuple((one[1], self.queues[one]) for one in message.channels if one in self.queues),
             )
             for message in messages
         )
 
+
+_Unit = Literal["losses", "duplicates", "places"]
+_BEFALLS: Final[dict[_Unit, tuple[str, str]]] = {
+    "losses": ("lossy", "lost"),
+    "duplicates": ("duplicating", "duplicated"),
+    "places": ("fifo", "queued"),
+}
+"""What is counted, with the option of a channel and what it lets happen to a message."""
+
+MAX_PLACES: Final = 100
+"""Maximum length of a queue: each place is a variable that every sending may write."""
 
 _ABSENT: Final = object()
 """The count of a fault that a channel is not declared to have."""
@@ -121,8 +135,8 @@ class BoundInstantiator:
                 delays[ends] = ticks
         return delays
 
-    def faults(self, *, is_sync: bool) -> Faults:
-        """Return the channels that may lose or duplicate messages.
+    def kinds(self, *, is_sync: bool) -> ChannelKinds:
+        """Return the channels that may lose, duplicate or queue messages.
 
         A declaration that names a channel counts before one for all, and `lossy(0)` is a channel that loses nothing.
         """
@@ -130,12 +144,43 @@ class BoundInstantiator:
         duplicates = self._counts(
             lambda one: one.duplicates if one.is_duplicating else _ABSENT, "duplicates", is_sync=is_sync
         )
-        return Faults(losses, {ends: 1 if most is None else most for ends, most in duplicates.items()})
+        queues = self._counts(lambda one: _ABSENT if one.places is None else one.places, "places", is_sync=is_sync)
+        kinds = ChannelKinds(
+            losses,
+            {ends: 1 if most is None else most for ends, most in duplicates.items()},
+            {ends: count for ends, count in queues.items() if count is not None and count > 1},
+        )
+        self._refuse_queues(kinds, is_sync=is_sync)
+        return kinds
+
+    def _refuse_queues(self, kinds: ChannelKinds, *, is_sync: bool) -> None:
+        """Report queues of which another option of the channel says the contrary."""
+        contrary = {
+            "unordered": frozenset(self.unordered()),
+            "duplicating": kinds.duplicates.keys(),
+            "within": () if is_sync else self.delays(is_sync=False).keys(),
+        }
+        for pending, channel in self._channels:
+            for ends in self._ends(pending, channel) if channel.places is not None else ():
+                for option, channels in contrary.items() if ends in kinds.queues else ():
+                    if ends in channels:
+                        message = f"The channel {ends[0]} -> {ends[1]} is a queue, and cannot be `{option}` as well"
+                        self._table.problems.report(rules.BAD_QUEUE, channel.span, message)
+
+    def refuse_resets(self, messages: Iterable[model.Message]) -> None:
+        """Report messages that clear one which waits in a queue."""
+        queued = {message.name for message in messages if message.queues}
+        for message in messages:
+            for name in message.resets:
+                if name in queued:
+                    text = f"`{name}` is sent on a channel with a queue: it cannot be reset"
+                    note = Note("end the round with `restart`, which waits until the queue is empty")
+                    self._table.problems.report(rules.BAD_QUEUE, message.span, text, note)
 
     def _counts(
         self,
         count_of: Callable[[resolved.Channel], resolved.Tree | object | None],
-        unit: Literal["losses", "duplicates"],
+        unit: _Unit,
         *,
         is_sync: bool,
     ) -> dict[tuple[str, str], int | None]:
@@ -144,20 +189,20 @@ class BoundInstantiator:
         first: dict[tuple[bool, tuple[str, str]], Span] = {}
         declared = (one for one in self._channels if count_of(one[1]) is not _ABSENT)
         for pending, channel in sorted(declared, key=lambda one: one[1].sender is not None):
-            given = channel.losses if unit == "losses" else channel.duplicates
+            given: resolved.Tree | None = getattr(channel, unit)
             most = None if given is None else self._count(given, pending, channel.span, unit)
             if is_sync and not pending.protocol_instance.path:
                 self._table.problems.report(
                     rules.SYNC_LOSS,
                     channel.span,
                     "Messages arrive in the step that sends them where channels are `sync`, so none is "
-                    + ("lost" if unit == "losses" else "duplicated"),
-                    Note(f"leave out `sync`, or this `{'lossy' if unit == 'losses' else 'duplicating'}`"),
+                    + _BEFALLS[unit][1],
+                    Note(f"leave out `sync`, or this `{_BEFALLS[unit][0]}`"),
                 )
             for ends in self._ends(pending, channel):
                 key = channel.sender is not None, ends
                 if key in first and most != counts[ends]:
-                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of {unit}"
+                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of its {unit}"
                     note = Note("the first is here", first[key])
                     self._table.problems.report(rules.BAD_DEADLINE, channel.span, message, note)
                 first[key] = channel.span
@@ -168,10 +213,10 @@ class BoundInstantiator:
         """Return a bound in ticks, which may be 0."""
         return None if tree is None else self._count(tree, pending, span, "ticks")
 
-    def refuse_faults(self, faults: Faults, participants: Iterable[model.Participant]) -> None:
+    def refuse_faults(self, kinds: ChannelKinds, participants: Iterable[model.Participant]) -> None:
         """Report participants of a protocol that loses or duplicates messages."""
-        for participant in participants if faults.losses or faults.duplicates else ():
-            what = "lost" if faults.losses else "duplicated"
+        for participant in participants if kinds.losses or kinds.duplicates else ():
+            what = "lost" if kinds.losses else "duplicated"
             text = f"The decisions of `{participant.name}` cannot be analysed where messages may be {what}"
             self._table.problems.report(rules.ANALYSIS_OF_LOSS, participant.span, text)
 
@@ -181,6 +226,10 @@ class BoundInstantiator:
         """Return a bound, which may be 0."""
         number = Resolver(self._table, pending.protocol_instance, pending.values).number(tree)
         if number is None:
+            return None
+        if unit == "places" and not 1 <= number <= MAX_PLACES:
+            message = f"A queue has 1 to {MAX_PLACES} places, not {number:,}"
+            self._table.problems.report(rules.BAD_QUEUE, span, message)
             return None
         if number < 0:
             self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {number} {unit} is negative")

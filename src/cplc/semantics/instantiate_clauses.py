@@ -62,9 +62,10 @@ class ClauseInstantiator:
         claims, contents = self._claims()
         node = template.signature.node
         messages = tuple(self._message(pending, rivals) for pending in self._table.messages.values())
-        faults = self._bounds.faults(is_sync=node.sync and channels != "async")
+        kinds = self._bounds.kinds(is_sync=node.sync and channels != "async")
         is_sync = node.sync if channels is None else channels == "sync"
-        messages = messages if is_sync else faults.of_messages(messages)
+        messages = messages if is_sync else kinds.of_messages(messages)
+        self._bounds.refuse_resets(messages)
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
@@ -88,7 +89,7 @@ class ClauseInstantiator:
             properties = tuple(self._properties())
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
-            self._bounds.refuse_faults(faults, () if is_sync else participants)
+            self._bounds.refuse_faults(kinds, () if is_sync else participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,

@@ -527,6 +527,8 @@ class Channel:
     is_duplicating: bool
     duplicates: Tree | None
     """The most duplicates of a sending; None for one."""
+    places: Tree | None
+    """The length of its queue; None for one place."""
     span: Span
 
 

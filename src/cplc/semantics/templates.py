@@ -404,6 +404,7 @@ class TemplateBuilder:
             None if channel.losses is None else number(channel.losses, scope),
             channel.is_duplicating,
             None if channel.duplicates is None else number(channel.duplicates, scope),
+            None if channel.places is None else number(channel.places, scope),
             channel.span,
         )
         if channel.sender is None or channel.receiver is None:

@@ -402,7 +402,7 @@ class _Place:
                     return (
                         self._next()
                         if at.keyword == "message"
-                        else _words(("unordered", "lossy", "duplicating", "within"))
+                        else _words(("unordered", "fifo", "lossy", "duplicating", "within"))
                     )
                 return self.roles()
             case "means":

@@ -185,7 +185,7 @@ class Clock(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Channel(Spanned):
-    """``channel i -> j unordered lossy(2) within 2``; all channels without ``i -> j``."""
+    """``channel i -> j fifo 3 lossy(2)``; all channels without ``i -> j``."""
 
     sender: Ref | None
     receiver: Ref | None
@@ -198,6 +198,8 @@ class Channel(Spanned):
     is_duplicating: bool = False
     duplicates: Expr | None = None
     """The most duplicates of a sending; None for one."""
+    places: Expr | None = None
+    """The length of its queue; None for one place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,6 +314,7 @@ def _channel(tree: ast.Channel) -> str:
     if tree.sender is not None and tree.receiver is not None:
         text += f" {reference(tree.sender)} -> {reference(tree.receiver)}"
     text += " unordered" if tree.is_unordered else ""
+    text += "" if tree.places is None else f" fifo {formula(tree.places)}"
     text += f" lossy{_parenthesised(tree.losses)}" if tree.is_lossy else ""
     text += f" duplicating{_parenthesised(tree.duplicates)}" if tree.is_duplicating else ""
     return text + _within(tree.within)

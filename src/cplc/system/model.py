@@ -40,6 +40,8 @@ VariableKind = Literal[
     "clock",       # ticks since a deadline began to run
     "flight",      # ticks that a message has been in flight, up to the delay of its channel
     "transit",     # on a channel that may lose or duplicate messages: the message is in flight
+    "queue",       # the message in one place of the queue of a channel, or "no message"
+    "queued",      # a payload value in such a place; its first value where no such message is there
     "losses",      # losses of a message since it last arrived, where their number in a row is bounded
     "duplicates",  # duplicates of the last sending that may still be made
     "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes

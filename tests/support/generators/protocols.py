@@ -67,6 +67,24 @@ def plans(draw: st.DrawFn) -> Plan:
     return plan
 
 
+@st.composite
+def queued_plans(draw: st.DrawFn) -> Plan:
+    """Draw a protocol in which some channels hold several messages, most of which may be sent again."""
+    plan = draw(plans())
+    plan.sync = False
+    plan.unordered.clear()
+    plan.faults.clear()
+    for position, message in enumerate(plan.messages):
+        clauses = tuple(clause for clause in message.clauses if not clause.startswith("resets"))
+        plan.messages[position] = replace(message, clauses=clauses, repeatable=message.repeatable or one_in(draw, 3))
+    for message in draw(st.lists(st.sampled_from(plan.messages), min_size=1, max_size=2)):
+        receiver = draw(st.sampled_from((message.second, *message.more)))
+        if all(one[:3] != (message.path, message.first, receiver) for one in plan.faults):
+            how = draw(st.sampled_from(("fifo 2", "fifo 2", "fifo 3", "fifo 2 lossy", "fifo 2 lossy(1)")))
+            plan.faults.append((message.path, message.first, receiver, how))
+    return plan
+
+
 def _variables(draw: st.DrawFn, plan: Plan) -> None:
     owners = [*plan.singles[:2], *([plan.family] if plan.family else [])]
     for number in range(draw(st.sampled_from([0, 0, 1, 1, 2]))):
