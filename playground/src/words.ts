@@ -8,7 +8,7 @@ import table from '../../grammar/words.json';
 const WORD = /\w/;
 const term = terms as Record<string, number>;
 
-const keywords = [...table.declarations, ...table.clauses, ...table.contextual, ...table.types, 'cpl'];
+const keywords = [...table.declarations, ...table.clauses, ...table.contextual, ...table.types, ...table.open_types, 'cpl'];
 const KEYWORD = new Map(keywords.map((word) => [word, term[`kw${word[0]!.toUpperCase()}${word.slice(1)}`]]));
 const RESERVED = new Set([...table.declarations, ...table.clauses]);
 

@@ -60,6 +60,11 @@ class TimedReference(Reference):
         self._aged = [m for m in model.messages if m.name in watched]
         """The messages linked by channels to some message that is bounded."""
 
+    @property
+    def clocked(self) -> tuple[list[str], list[str]]:
+        """The messages on bounded channels, and those that bounds of the question are about."""
+        return [name for name, _, _ in self._delayed], [message.name for message in self._aged]
+
     def observing(self, views: Iterable[View], *, keeps_last_moves: bool) -> TimedReference:
         return TimedReference(
             self.model,

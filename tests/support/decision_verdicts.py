@@ -70,7 +70,7 @@ def mistakes(draft: Draft, lines: Sequence[Sequence[Requirement]], counts: Count
     analysis = analysis_of(draft.text(), lines)
     counts["games"] += 1
     differences = list(_differences(draft, lines, model, game, together, analysis, counts))
-    if differences and analysis.work.parts > 1:
+    if differences:
         # A plan may wait in one component for what comes in another; the analysis by components leaves that out.
         counts["compared without components"] += 1
         whole = analysis_of(draft.text(), lines, reduction=False)

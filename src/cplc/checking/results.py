@@ -74,6 +74,8 @@ class Question:
     """The formula as it is written in the file; empty if nobody wrote it."""
     instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """Values of loops and outer universal quantifiers, for each operand of the conjunction: `c = Cus[2]`."""
+    unsupported: str = field(default="", compare=False, repr=False)
+    """Why the system does not decide the question, so that its answer is unknown; empty if it does."""
 
     @property
     def asked(self) -> str:

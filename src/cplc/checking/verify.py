@@ -83,6 +83,9 @@ class Verifier:
         """
         began = time.perf_counter()
         system = question.system or self.system
+        if question.unsupported:
+            on_answer(question, "unknown")
+            return Result(question, "unknown", self.method, 0.0, system, reason=question.unsupported)
         try:
             answering = self._builder(question, vacuity, on_answer)
             result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
@@ -95,6 +98,8 @@ class Verifier:
 
     def decide(self, question: Question) -> Answer:
         """Return the verdict alone, without evidence and responsibility."""
+        if question.unsupported:
+            return "unknown"
         try:
             return self._builder(question).answer()
         except ResourceExhausted:

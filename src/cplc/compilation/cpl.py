@@ -339,6 +339,7 @@ class CplCompilation(Compilation):
         declared = self.model.properties[index]
         system, is_own = self._system_of(declared.formula, declared.bounds)
         formula = lower_formula(declared.formula, self._bounded(declared.bounds), system, self._uniform)
+        notes = self._assumption_notes(declared.assuming, declared.bounds)
         question = Question(
             name=declared.name,
             kind="property",
@@ -347,7 +348,7 @@ class CplCompilation(Compilation):
             expected="holds" if declared.expect_holds else "fails",
             assuming=frozenset(declared.assuming),
             bounds=self._bounds_text(declared.bounds),
-            assumption_notes=self._assumption_notes(declared.assuming, declared.bounds),
+            assumption_notes=(*notes, *self._data_notes),
             title=declared.title,
             span=declared.span,
             vacuous_quantifiers=declared.vacuous_quantifiers,
@@ -355,6 +356,7 @@ class CplCompilation(Compilation):
             system=system if is_own else None,
             written=declared.written,
             instances=_instances(declared.instances, formula),
+            unsupported=self._unsupported(formula),
         )
         return BoundQuestion(question, system)
 
@@ -384,7 +386,28 @@ class CplCompilation(Compilation):
             text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
             notes = self._assumption_notes(declared.assuming, bounds)
             question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
+        if declared is not None and self.model.data:
+            question = replace(question, assumption_notes=(*question.assumption_notes, *self._data_notes))
+        if self.model.data:
+            question = replace(question, unsupported=self._unsupported(question.formula))
         return BoundQuestion(question, system)
+
+    @cached_property
+    def _data_notes(self) -> tuple[str, ...]:
+        """The number of values that stand for all, for each class of places with any number of values."""
+        if not self.model.data:
+            return ()
+        from cplc.semantics.data_values import explanations
+
+        return tuple(dict.fromkeys(explanations(self.model)))
+
+    def _unsupported(self, formula: Formula) -> str:
+        """Return why finitely many values do not decide the formula; nothing if they do."""
+        if not self.model.data:
+            return ""
+        from cplc.lowering.open_domains import unsupported
+
+        return unsupported(formula)
 
     @property
     def _uniform(self) -> bool:
@@ -489,8 +512,9 @@ class CplCompilation(Compilation):
         problems = (*problems, *wrong)
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
-        system, is_own = self._system_of(resolved.term, bounds)
-        formula = lower_formula(resolved.term, self._bounded(bounds), system, self._uniform)
+        wider = self._with_values_of(resolved.term)
+        system, is_own = wider._system_of(resolved.term, bounds)
+        formula = lower_formula(resolved.term, wider._bounded(bounds), system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question(
             "formula",
@@ -499,14 +523,24 @@ class CplCompilation(Compilation):
             text,
             assuming=frozenset(roles),
             bounds=self._bounds_text(bounds),
-            assumption_notes=self._assumption_notes(roles, bounds),
+            assumption_notes=(*self._assumption_notes(roles, bounds), *wider._data_notes),
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             instances=_instances(resolved.instances, formula),
-            system=system if is_own else None,
+            system=system if is_own or wider is not self else None,
+            unsupported=self._unsupported(formula),
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def _with_values_of(self, formula: Term) -> CplCompilation:
+        """Return the compilation in which each place has the values that stand for all in this formula, too."""
+        if not self.model.data:
+            return self
+        from cplc.semantics.data_values import with_values
+
+        wider = with_values(self.model, [formula])
+        return self if wider.data == self.model.data else self.mutated(wider)
 
     def _assumption_notes(self, assuming: Sequence[str], bounds: tuple[Bound, ...]) -> tuple[str, ...]:
         if not assuming:

@@ -174,13 +174,13 @@ class _Analysing:
 
     @cached_property
     def has_silence(self) -> bool:
-        """True if some other role may stay silent somewhere."""
-        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().built.values())
+        """True if some other role may stay silent somewhere where it counts."""
+        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().counting)
 
     @property
     def has_decisions(self) -> bool:
         """True if the participant has a choice in some model that was built."""
-        return any(one.has_decisions for cache in self._caches.values() for one in cache.built.values())
+        return any(one.has_decisions for cache in self._caches.values() for one in cache.counting)
 
     def condition(self, aspect: Aspect) -> Expr:
         if aspect == "conformance":
@@ -480,7 +480,7 @@ class _Analysing:
         """Return the other roles that may stay silent, families as one."""
         silent = {
             self.system.steps[one.component.steps[step]].actor
-            for one in self.cache().built.values()
+            for one in self.cache().counting
             for action in range(len(one.explored.model.kind))
             if one.explored.model.kind[action] == ActionKind.SEND
             for event in one.explored.model.events(action)

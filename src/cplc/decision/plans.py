@@ -124,9 +124,14 @@ class PlanProblem:
             each.append((attained.bounds, part.times))
             plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
         bounds = self._together(dimension, each)
-        if len(self.parts) > 1 and any(self._is_limited(part, dimension) for part in self.parts):
+        if self._may_toss(dimension):
             bounds = Bounds(bounds.low, max(bounds.high, self._beforehand(dimension).high))
         return bounds, tuple(plans)
+
+    def _may_toss(self, dimension: int) -> bool:
+        """Return whether what comes in one part may serve as a coin in another."""
+        several = sum(part.times for part in self.parts if part.counts) > 1
+        return several and any(self._is_limited(part, dimension) for part in self.parts)
 
     def _is_limited(self, part: Part, dimension: int) -> bool:
         """Return whether hidden variables cost something in a part.
@@ -160,13 +165,15 @@ class PlanProblem:
         if not candidates:
             return best, plans
         chosen = max(candidates, key=lambda one: one[0].low)
-        return Bounds(chosen[0].low, max(bounds.high for bounds, _ in candidates)), chosen[1]
+        highest = best.high if self._may_toss(dimension) else max(bounds.high for bounds, _ in candidates)
+        return Bounds(chosen[0].low, highest), chosen[1]
 
     def _attained_taking_part(self, part: Part, dimension: int) -> Attained | None:
         full = self._attained(part, dimension).bounds
         return best_taking_part(
-            part.whole, part.objectives[dimension], full, exact=self.cache.exact, fairness=self.cache.fairness
-        )
+            part.whole, part.objectives[dimension], full,
+            exact=self.cache.exact, fairness=self.cache.fairness, scopes=part.built.scopes,
+        )  # fmt: skip
 
     def _attained(self, part: Part, dimension: int) -> Attained:
         key = _part_key(part), dimension
@@ -264,7 +271,8 @@ class PlanProblem:
         for at, part in enumerate(self.parts):
             whole = part.whole
             origin: Sequence[int] = range(len(whole.model))
-            if not first_sends(whole):
+            scopes = part.built.scopes
+            if not part.counts or not first_sends(whole, scopes):
                 continue
             if by_histories:
                 try:
@@ -273,7 +281,7 @@ class PlanProblem:
                     yield None
                     return
             rest = replace(part, members=part.members[1:])
-            for place, choice in first_sends(whole):
+            for place, choice in first_sends(whole, scopes):
                 committed = replace(
                     part,
                     whole=fixed(whole, {place: choice}),

@@ -31,6 +31,7 @@ from cplc.system.model import System
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
     from cplc.decision.next_send import Advice
+    from cplc.monitoring.open_values import OpenValues
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
@@ -42,6 +43,8 @@ _MOST: Final = 1024
 _ENDED: Final = 1 << 16
 _LOST: Final[States] = ()
 _NONE: Final[Mapping[str, str]] = {}
+_SPARE_VALUES: Final = 2
+"""Values of open types besides those that a case has at once: events that are rejected have values, too."""
 
 
 class Invalid(ValueError):
@@ -82,6 +85,10 @@ class Monitor:
         """True if any number of ticks may pass between two events."""
         tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
+        if protocol.model.data:
+            from cplc.semantics.data_values import with_values
+
+            protocol = protocol.mutated(with_values(protocol.model, more=_SPARE_VALUES, for_logs=True))
         self._model: CheckedModel = protocol.model
         if not self.has_silent_ticks:
             tick = _length_of_tick(self._model, tick)
@@ -99,6 +106,11 @@ class Monitor:
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
+        self._open_values: OpenValues | None = None
+        if self._model.data:
+            from cplc.monitoring.open_values import OpenValues
+
+            self._open_values = OpenValues(self._tracker)
         self._deadline_fields = DeadlineFields(self._model, 0 if tick is None else _nanoseconds(tick), zone)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries
@@ -268,7 +280,10 @@ class Monitor:
         states = self._tracker.initial if open_case is None else open_case.states
         if self.case_closed(case):
             states = _LOST
-        return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
+        result = allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
+        if self._open_values is None:
+            return result
+        return self._open_values.allowed_in_log(result, {} if open_case is None else open_case.names)
 
     def advise(self, agent: str, case: str) -> Advice:
         """Return what each option of a participant is worth now in a case, the best one first."""
@@ -298,11 +313,21 @@ class Monitor:
             event = self._deadline_fields.in_ticks(event)
         except BadDeadline as problem:
             return [self._rejection(event, f.BadPayload, event.message, (str(problem),), ())]
-        resolved = self._resolver.resolve(event)
         name = event.case
         open_case = self._cases.get(name)
         if open_case is not None and open_case.states == _LOST:
             return []
+        case = open_case or Case(self._tracker.initial)
+        if self._open_values is not None:
+            from cplc.monitoring.open_values import NoValue
+
+            try:
+                event = self._open_values.translated(event, case.names, case.states)
+            except NoValue as problem:
+                return [self._rejection(event, f.BadPayload, event.message, (str(problem),))]
+            except ResourceExhausted:
+                return [self._lose(name, case, event.message, event.place, event.time)]
+        resolved = self._resolver.resolve(event)
         if isinstance(resolved, UnresolvedEvent):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         ended = self._ended.get(name) if open_case is None else None
@@ -310,7 +335,6 @@ class Monitor:
             return []
         if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
-        case = open_case or Case(self._tracker.initial)
         findings: list[Finding] = []
         time = self._time_at(event, case)
         if event.time is not None and time is not None and event.time < time:
@@ -322,6 +346,8 @@ class Monitor:
         except ResourceExhausted:
             return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
         if not isinstance(outcome, Outcome):
+            if self._open_values is not None and isinstance(outcome, f.Rejected):
+                outcome = replace(outcome, because=self._open_values.in_words(outcome.because, case.names))
             return [*findings, *self._rejected(name, outcome, time)]
         self._inferring = inferring
         self._open(name, case)

@@ -226,6 +226,12 @@ def _instantiated(
     if protocol_instance is None:
         return None
     checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
+    if checked.has_data:
+        from cplc.semantics.data_lints import report_open_types
+        from cplc.semantics.data_values import with_values
+
+        checked = with_values(checked)
+        report_open_types(table, checked)
     check_operations(table, checked)
     if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.run_contents import check_contents

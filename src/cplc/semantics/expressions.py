@@ -11,6 +11,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
 from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.language.quotes import quoted
 from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -18,7 +19,7 @@ from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
-from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
+from cplc.semantics.types import BOOL, INT, PATH, TEXT, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
@@ -204,6 +205,8 @@ class ExpressionChecker:
     def _dispatch(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         match expr:
             case ast.Literal_(value):
+                if isinstance(value, str):
+                    return resolved.LiteralTree(quoted(value)), TEXT
                 return resolved.LiteralTree(value), BOOL if isinstance(value, bool) else INT
             case ast.Duration():
                 return self._ticks_of(expr, scope), INT
@@ -612,7 +615,7 @@ def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
     match type_:
         case types.Role():
             return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
-        case types.Int() | types.Enum() if isinstance(expr, ast.Ref):
+        case types.Int() | types.Enum() | types.Data() if isinstance(expr, ast.Ref):
             return (Note(f"compare it, as in `{text} = …`"),)
         case _:
             return ()

@@ -27,7 +27,7 @@ from cplc.semantics.instances import (
     ProtocolInstance,
     Values,
 )
-from cplc.semantics.instantiate import Instantiator, range_text, shown
+from cplc.semantics.instantiate import Instantiator, data_type, range_text, shown
 from cplc.semantics.instantiate_bounds import BoundInstantiator
 from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
@@ -312,7 +312,7 @@ class ClauseInstantiator:
         for name, declared in symbol.parameters.items():
             domain = self._instantiator.domain(declared, resolver) or (False,)
             payloads *= len(domain)
-            parameters.append(model.Parameter(name, domain))
+            parameters.append(model.Parameter(name, domain, data_type(declared)))
         if payloads > MAX_FAMILY_SIZE:
             message = f"`{symbol.name}` has {payloads:,} payloads, more than {MAX_FAMILY_SIZE:,}"
             self._table.report(rules.TOO_LARGE, symbol.span, message)

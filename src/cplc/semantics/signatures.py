@@ -16,7 +16,7 @@ from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
 from cplc.semantics.name_resolution import Scope, kind_of
-from cplc.semantics.types import BOOL, INT, Enum, Type
+from cplc.semantics.types import BOOL, INT, Data, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
@@ -272,7 +272,7 @@ class SymbolCollector:
             return
         scope = Scope(signature.unit, signature)
         declared = self._ranged(parameter.type, scope)
-        if isinstance(declared.type, Enum):
+        if isinstance(declared.type, Enum | Data):
             message = "A parameter of a protocol is a truth value or a number"
             self._problems.report(rules.TYPE_MISMATCH, parameter.type.span, message)
         default = None
@@ -304,6 +304,8 @@ class SymbolCollector:
             case ast.Range(low, high):
                 bounds = self._expression_checker.number(low, scope), self._expression_checker.number(high, scope)
                 return resolved.Ranged(INT, *bounds, type_.span)
+            case ast.DataType(name):
+                return resolved.Ranged(Data(name), span=type_.span)
             case ast.EnumType(members):
                 first_places: dict[str, Span] = {}
                 for member in members:

@@ -26,6 +26,13 @@ class Enum:
 
 
 @dataclass(frozen=True, slots=True)
+class Data:
+    """A type with any number of values, which are only copied and compared; without a name, that of a constant."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """One instance of a role."""
 
@@ -42,10 +49,11 @@ class Unknown:
     """The type after a reported error, or of a macro's parameter: it fits everywhere."""
 
 
-Type = Bool | Int | Enum | Role | Path | Unknown
+Type = Bool | Int | Enum | Data | Role | Path | Unknown
 
 BOOL = Bool()
 INT = Int()
+TEXT = Data("")
 PATH = Path()
 UNKNOWN = Unknown()
 
@@ -58,6 +66,8 @@ def described(type_: Type) -> str:
             return "a number"
         case Enum(members):
             return "one of " + ", ".join(f"`{member}`" for member in members)
+        case Data(name):
+            return f"a value of `{name}`" if name else "a text"
         case Role():
             return "a role"
         case Path():
@@ -73,5 +83,7 @@ def fits(actual: Type, expected: Type) -> bool:
             return True
         case Enum(left), Enum(right):
             return set(left) == set(right)
+        case Data(left), Data(right):
+            return left == right or not left or not right
         case _:
             return type(actual) is type(expected)

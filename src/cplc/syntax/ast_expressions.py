@@ -45,9 +45,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Literal_(Spanned):
-    """``true``, ``false`` or a whole number."""
+    """``true``, ``false``, a whole number or a text in quotes."""
 
-    value: bool | int
+    value: bool | int | str
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,20 @@ StepKind = Literal["send", "receive", "exchange", "lose", "duplicate", "restart"
 
 
 @dataclass(frozen=True, slots=True)
+class OpenDomain:
+    """Variables of a type with any number of values, of which the values of their domains stand for all."""
+
+    type: str
+    name: str
+    """The names of its fields and variables, as in reports."""
+    variables: tuple[str, ...]
+    constants: tuple[str, ...]
+    """The values that the protocol names."""
+    free: tuple[str, ...]
+    """The values that stand for all others."""
+
+
+@dataclass(frozen=True, slots=True)
 class BoundedMessage:
     """A message that is sent within some ticks by assumption."""
 
@@ -319,6 +333,8 @@ class System:
     """The messages whose bounds stop the clock; they are part of the guards already."""
     powers: tuple[Power, ...] = ()
     """Powers of third parties; for reports and drawings alone, since every operation of a step is permitted."""
+    open_domains: tuple[OpenDomain, ...] = ()
+    """The domains whose values stand for any number; for reports, and for monitors of logs with others."""
 
     def empowered(self, step: Step, commitment: str) -> str | None:
         """Return the third party by whose power the step changes the commitment; None if a party does."""
