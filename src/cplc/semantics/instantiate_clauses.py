@@ -62,10 +62,9 @@ class ClauseInstantiator:
         claims, contents = self._claims()
         node = template.signature.node
         messages = tuple(self._message(pending, rivals) for pending in self._table.messages.values())
-        kinds = self._bounds.kinds(is_sync=node.sync and channels != "async")
         is_sync = node.sync if channels is None else channels == "sync"
-        messages = messages if is_sync else kinds.of_messages(messages)
-        self._bounds.refuse_resets(messages)
+        kinds = self._bounds.kinds(is_declared_sync=node.sync and channels != "async", is_sync=is_sync)
+        messages = self._bounds.on_channels(kinds, messages)
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
@@ -89,7 +88,7 @@ class ClauseInstantiator:
             properties = tuple(self._properties())
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
-            self._bounds.refuse_faults(kinds, () if is_sync else participants)
+            self._bounds.refuse_faults(kinds, participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,
