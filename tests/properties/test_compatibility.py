@@ -72,8 +72,8 @@ def label_of(system: System, hidden: str, step: Step) -> Label:
     """
     message = system.message.get(step.event)
     if message is not None:
-        others = (step.actor,) if step.kind == "receive" else message.receivers
-        if hidden in (message.sender, *others):
+        receivers = (step.actor,) if step.kind == "receive" else message.receivers
+        if hidden in (message.sender, *receivers):
             return ()
     match step.kind:
         case "restart" | "lose" | "duplicate":

@@ -27,7 +27,7 @@ MIN_LIFE_WIDTH = 32
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
 Sent = TypeVar("Sent")
-"""What a drawing keeps of a sending."""
+"""The data that a drawing keeps of a sending."""
 
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""

@@ -74,7 +74,7 @@ _BEFALLS: Final[dict[_Unit, tuple[str, str]]] = {
     "duplicates": ("duplicating", "duplicated"),
     "places": ("fifo", "queued"),
 }
-"""What is counted, with the option of a channel and what it lets happen to a message."""
+"""Each count, with the option of a channel that it belongs to and the fate of a message there."""
 
 MAX_PLACES: Final = 100
 """Maximum length of a queue: each place is a variable that every sending may write."""
