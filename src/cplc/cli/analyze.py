@@ -269,7 +269,7 @@ class _AnalyzeReport:
         else:
             self.findings.append(event)
         if self.run.form == "text":
-            output.write(f"{event.text(self.run.style)}\n")
+            output.write_fitted(f"{event.text(self.run.layout)}\n")
         elif self.run.form == "concise" and not isinstance(event, FindingPair) and (text := event.concise()):
             output.write(f"{text}\n")
 

@@ -369,7 +369,7 @@ class _Analysing:
         plan = None
         if decided.status == "passes":
             plan = self._plan_figures(decided.aspects, decided.figures, decided.plan)
-        return LineResult(thresholds, verdict, plan, decided.reason, away == "passes")
+        return LineResult(thresholds, verdict, plan, decided.reason, away == "passes" and self.has_decisions)
 
     def decided(self, thresholds: tuple[Threshold, ...], attitude: Attitude, assumed: frozenset[str]) -> Decided:
         """Return whether one plan meets the thresholds; those of figures that do not depend on choices come first."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cplc.decision.results import judged
 from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate
 from cplc.report.layout import Style, plain
-from cplc.report.number_text import number_data, number_text, wrapped
+from cplc.report.number_text import number_data, number_text
 from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]
@@ -50,11 +50,8 @@ def estimate_text(
 def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
     sampling = estimate.sampling
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
-    first, *more = wrapped(
-        f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
-    )
-    yield style(first, "warning")
-    yield from (style(line, "warning") for line in more)
+    how = f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}"
+    yield f"  {style(how, 'warning')}"
     rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if thresholds else "", "")]
     for figure in estimate.figures:
         mine = [one for one in thresholds if one[0].aspect == figure.aspect]
