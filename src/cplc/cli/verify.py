@@ -22,8 +22,9 @@ from cplc.cli.options import (
     ModelOptions,
     colour_option,
     detail_option,
+    formula_options,
     limit_options,
-    names,
+    property_option,
     report_format_option,
     strict_option,
     watch_option,
@@ -78,16 +79,8 @@ Examples:
 """,
 )
 @many_files_options
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
-)
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
-@click.option(
-    "--assuming",
-    type=names,
-    metavar="ROLES",
-    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
-)
+@property_option("Verify")
+@formula_options("Verify")
 @click.option(
     "--for-all-n",
     "for_all",
