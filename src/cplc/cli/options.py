@@ -174,6 +174,42 @@ def colour_option(command: Command) -> Command:
     )(command)
 
 
+def data_format_option(command: Command) -> Command:
+    """Add the option for text or JSON."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Output format.",
+    )(command)
+
+
+def question_options(verb: str) -> Callable[[Command], Command]:
+    """Return what adds the options that select properties, or give a formula and its assumption."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--assuming",
+            type=names,
+            metavar="ROLES",
+            help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
+        )(command)
+        command = click.option(
+            "--formula", metavar="FORMULA", help=f"{verb} this formula instead of the properties of the file."
+        )(command)
+        return click.option(
+            "--property",
+            "properties",
+            multiple=True,
+            metavar="NAME",
+            help=f"{verb} this property only. May be repeated.",
+        )(command)
+
+    return add
+
+
 def format_option(command: Command) -> Command:
     return _format_option(command, ("text", "concise", "json"))
 

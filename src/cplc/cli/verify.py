@@ -23,7 +23,7 @@ from cplc.cli.options import (
     colour_option,
     detail_option,
     limit_options,
-    names,
+    question_options,
     report_format_option,
     strict_option,
     watch_option,
@@ -78,16 +78,7 @@ Examples:
 """,
 )
 @many_files_options
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
-)
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
-@click.option(
-    "--assuming",
-    type=names,
-    metavar="ROLES",
-    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
-)
+@question_options("Verify")
 @click.option(
     "--for-all-n",
     "for_all",
