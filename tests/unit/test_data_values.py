@@ -9,6 +9,7 @@ from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
 from cplc.compilation.interface import BoundQuestion
+from cplc.report.text import ResultWriter, result_text
 from cplc.semantics.data_independence import NotUniform
 from cplc.semantics.model import DataClass
 from cplc.source import Source
@@ -170,3 +171,14 @@ def test_versions_with_open_types_are_not_compared() -> None:
     comparison = compare(Match(system, system, {}))
     assert comparison.newly.incomplete
     assert comparison.no_longer.incomplete
+
+
+def test_report_of_a_file_names_the_rule_once() -> None:
+    compilation = _compiled(_text())
+    results = list(compilation.verify(compilation.questions(["same"]) * 2))
+    lines: list[str] = []
+    writer = ResultWriter(lines.append)
+    for result in results:
+        writer.add(result)
+    assert "".join(lines).count("note: for all values of `hash`") == 1
+    assert all("note: for all values of `hash`" in result_text(result) for result in results)

@@ -70,6 +70,8 @@ class Question:
     """Formulas that may fail without refuting the question, and the note for each that fails."""
     assumption_notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """Notes on what the question assumes."""
+    data_notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Notes on values that stand for any number, the same for all questions of a file."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
     written: str = field(default="", compare=False)

@@ -90,7 +90,8 @@ class Verifier:
             return Result(question, self.decide(question), self.method, time.perf_counter() - began, system)
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
+            notes = (*question.assumption_notes, *question.data_notes, *answering.notes())
+            result = replace(answering.result(), notes=notes)
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:

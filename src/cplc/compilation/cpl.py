@@ -354,7 +354,8 @@ class CplCompilation(Compilation):
             expected="holds" if declared.expect_holds else "fails",
             assuming=frozenset(declared.assuming),
             bounds=self._bounds_text(declared.bounds),
-            assumption_notes=(*notes, *self._data_notes),
+            assumption_notes=notes,
+            data_notes=self._data_notes,
             title=declared.title,
             span=declared.span,
             vacuous_quantifiers=declared.vacuous_quantifiers,
@@ -393,7 +394,7 @@ class CplCompilation(Compilation):
             notes = self._assumption_notes(declared.assuming, bounds)
             question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
         if declared is not None and self.model.data:
-            question = replace(question, assumption_notes=(*question.assumption_notes, *self._data_notes))
+            question = replace(question, data_notes=self._data_notes)
         if self.model.data:
             question = replace(question, unsupported=self.unsupported(question.formula))
         return BoundQuestion(question, system)
@@ -521,7 +522,8 @@ class CplCompilation(Compilation):
             text,
             assuming=frozenset(roles),
             bounds=self._bounds_text(bounds),
-            assumption_notes=(*self._assumption_notes(roles, bounds), *wider._data_notes),
+            assumption_notes=self._assumption_notes(roles, bounds),
+            data_notes=wider._data_notes,
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
