@@ -26,8 +26,8 @@ def claim_text(formula: Formula, holds: bool) -> str:
         return f"{claim_text(formula.left, True)}, {claim_text(formula.right, False)}"
     if isinstance(formula, f.And if holds else f.Or) and formula.operands:
         return ", ".join(claim_text(operand, holds) for operand in formula.operands)
-    if isinstance(formula, f.Enforces) and (kept := kept_commitment(formula)) is not None:
-        return f"{' and '.join(formula.group)} {'can' if holds else 'cannot'} keep `{kept}`, whatever others do"
+    if isinstance(formula, f.Enforces) and (promise := kept_commitment(formula)) is not None:
+        return f"{' and '.join(formula.group)} {'can' if holds else 'cannot'} keep `{promise}`, whatever others do"
     if isinstance(formula, f.KnownFrom) and isinstance(formula.operand, f.Implies):
         content = formula.operand.right
         if OFFERED in formula.observer:

@@ -168,8 +168,8 @@ def no_return_sentence(result: Result) -> str | None:
     if lost is None or evidence is None:
         return None
     who = " and ".join(lost.able.group)
-    kept = kept_commitment(lost.able)
-    what = quoted(lost.able.goal) if kept is None else f"that `{kept}` is kept"
+    promise = kept_commitment(lost.able)
+    what = quoted(lost.able.goal) if promise is None else f"that `{promise}` is kept"
     have = "has" if len(lost.able.group) == 1 else "have"
     if lost.step is None:
         began = f"from step {lost.since} on" if lost.since else "from the initial state on"
