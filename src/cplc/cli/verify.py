@@ -22,8 +22,9 @@ from cplc.cli.options import (
     ModelOptions,
     colour_option,
     detail_option,
+    formula_options,
     limit_options,
-    question_options,
+    property_option,
     report_format_option,
     strict_option,
     watch_option,
@@ -78,7 +79,8 @@ Examples:
 """,
 )
 @many_files_options
-@question_options("Verify")
+@property_option("Verify")
+@formula_options("Verify")
 @click.option(
     "--for-all-n",
     "for_all",
