@@ -28,6 +28,9 @@ from cplc.system.model import State, System
 from cplc.system.participant import Participant
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cplc.decision.belief_automaton import BeliefAutomaton
     from cplc.decision.symmetric_agents import Family
 
@@ -50,6 +53,8 @@ class Mdp:
     first_transition: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
     step: array[int] = field(default_factory=lambda: array("I"))
+    depth: NDArray[np.int64] | None = None
+    """The length of the longest path from each state to an end, if it is known."""
 
     def __len__(self) -> int:
         return len(self.first_action) - 1

@@ -90,9 +90,9 @@ class OrderedMdp:
     def max_roundings(self) -> int:
         """Maximum number of roundings between an end and an initial state."""
         model = self.model
-        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
         if self.layers is not None:
-            return len(self.layers.layers) * (most + 4)
+            return len(self.layers.layers) * (self.layers.most_events + 4)
+        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
         depth = [0] * len(model)
         for scc in self.sccs:
             inside = set(scc)
