@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,20 @@ MIN_LAYERED_STATES = 256
 """Number of states from which arrays are faster than single states."""
 
 
+def uses_arrays(model: Mdp) -> bool:
+    """Return whether a model is large enough for arrays, and numpy is there: a browser may lack it."""
+    return len(model) >= MIN_LAYERED_STATES and _has_numpy()
+
+
+@cache
+def _has_numpy() -> bool:
+    try:
+        import_module("numpy")
+    except ImportError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class OrderedMdp:
     """An MDP with its strongly connected components in reverse topological order."""
@@ -40,7 +55,7 @@ class OrderedMdp:
     @cached_property
     def layers(self) -> LayeredMdp | None:
         """The layers of a model that is large and acyclic."""
-        if len(self.model) < MIN_LAYERED_STATES:
+        if not uses_arrays(self.model):
             return None
         from cplc.decision.backward_induction import layered
 
