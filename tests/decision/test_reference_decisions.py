@@ -305,7 +305,7 @@ protocol Game sync {
 
 @pytest.mark.parametrize(("bounded", "figure"), [("", "0"), (", yes within 1", "0.6"), (", Bob within 1", "0.9")])
 def test_clock_does_not_wait_for_silence(bounded: str, figure: str) -> None:
-    """Where Bob stays silent his deadline passes, although he is assumed to answer within a tick."""
+    """The deadline of Bob passes where he stays silent, although he is assumed to answer within a tick."""
     text = f"""cpl 2
 protocol Wait sync {{
   role Ann
