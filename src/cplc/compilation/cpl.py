@@ -407,7 +407,7 @@ class CplCompilation(Compilation):
             return ""
         from cplc.lowering.open_domains import unsupported
 
-        return unsupported(formula)
+        return unsupported(formula, self.model)
 
     @property
     def _uniform(self) -> bool:
@@ -470,7 +470,12 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
+        has_order = any(one.is_ordered for one in self.model.data)
         for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
+            if has_order:
+                from cplc.compilation.concrete_amounts import with_concrete_amounts
+
+                result = with_concrete_amounts(result, self.model)
             if result.answer == "fails" and self.model.has_ticks:
                 from cplc.compilation.helping_bounds import with_helping_bounds
 
