@@ -55,7 +55,9 @@ module.exports = grammar({
     _option: ($) => choice(seq(choice('within', 'expires'), choice($.duration, $.expression)), 'revocable'),
     claim: ($) => seq('claim', field('name', $.name), '=', 'claim', $.parentheses),
     channel: ($) => seq(
-      'channel', optional(seq($.reference, '->', $.reference)), repeat1(choice('unordered', seq('within', $.expression))),
+      'channel', optional(seq($.reference, '->', $.reference)), repeat1(choice(
+        'unordered', seq(choice('lossy', 'duplicating'), optional($.parentheses)), seq(choice('within', 'fifo'), $.expression),
+      )),
     ),
     empower: ($) => seq('empower', list($.reference), 'to', list($.power)),
     power: ($) => seq(field('verb', $.name), $.reference),

@@ -145,3 +145,38 @@ def test_amounts_between_near_constants_are_all_there() -> None:
     assert _answers(text, 0)[0] == "holds"
     none = text.replace("one.h < 0.04", "one.h < 0.02")
     assert _answers(none, 0)[0] == "fails"
+
+
+_ON_CHANNELS = """
+cpl 2
+
+protocol P {{
+  role A
+  role B {{ var old: id = "none" }}
+  role D
+  {channels}
+  A -> {receivers} : one(h: id)   unless h = one.h   repeatable   on receipt B.old := h
+  B -> D : two(h: id)   after one   if h = old
+  property fresh: EF (two.h != one.h & sent(one) & one.h != "none")
+  property moved: E F (does(two) & Y O (does(one) & X B.old != "none"))
+  property kept:  AG (two -> two.h = B.old)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("channels", "receivers", "needed"),
+    [
+        ("", "B", 5),
+        ("channel A -> B lossy(1)", "B", 6),
+        ("channel A -> B lossy(1)  channel A -> D lossy(1)", "B, D", 7),
+        ("channel A -> B fifo 2", "B", 8),
+    ],
+)
+def test_copies_that_channels_leave_behind_are_counted(channels: str, receivers: str, needed: int) -> None:
+    text = _ON_CHANNELS.format(channels=channels, receivers=receivers)
+    (values,) = checked(text).data
+    assert len(values.values) == needed
+    answers = _answers(text, 0)
+    assert "unknown" not in answers
+    assert [_answers(text, more) for more in (1, 2)] == [answers, answers]

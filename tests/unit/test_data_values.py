@@ -9,6 +9,7 @@ from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
 from cplc.compilation.interface import BoundQuestion
+from cplc.report.text import ResultWriter, result_text
 from cplc.semantics.data_independence import NotUniform
 from cplc.semantics.model import DataClass
 from cplc.source import Source
@@ -262,3 +263,14 @@ def test_too_many_ordered_amounts_are_rejected() -> None:
     compared = " & ".join(f"m0.h < m{number}.h" for number in range(1, 11))
     text = f"cpl 2\n\nprotocol P {{ role A role B {messages} property p: EF ({compared}) }}"
     assert [one.code for one in analysed(text).diagnostics if one.is_error] == ["too-large"]
+
+
+def test_report_of_a_file_names_the_rule_once() -> None:
+    compilation = _compiled(_text())
+    results = list(compilation.verify(compilation.questions(["same"]) * 2))
+    lines: list[str] = []
+    writer = ResultWriter(lines.append)
+    for result in results:
+        writer.add(result)
+    assert "".join(lines).count("note: for all values of `hash`") == 1
+    assert all("note: for all values of `hash`" in result_text(result) for result in results)

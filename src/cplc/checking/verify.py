@@ -86,9 +86,12 @@ class Verifier:
         if question.unsupported:
             on_answer(question, "unknown")
             return Result(question, "unknown", self.method, 0.0, system, reason=question.unsupported)
+        if question.verdict_only:
+            return Result(question, self.decide(question), self.method, time.perf_counter() - began, system)
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
+            notes = (*question.assumption_notes, *question.data_notes, *answering.notes())
+            result = replace(answering.result(), notes=notes)
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -247,6 +250,8 @@ class _ResultBuilder:
     def _causes(self, part: Part) -> list[Refinement]:
         """Return the failing refinements of the part, of the least level that has any."""
         refinements = [one for one in self.question.refinements if one.operand == part.operand]
+        if self.question.causes is not None:
+            refinements += self.question.causes(part.operand)
         for level in sorted({one.level for one in refinements}):
             causes: list[Refinement] = []
             with suppress(ResourceExhausted):

@@ -12,7 +12,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.log_replay import Observed, log_options, mine, observed_data, report_skipped
-from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
+from cplc.cli.options import ModelOptions, brief_format_option, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import did_you_mean
 from cplc.diagnostics.render import diagnostics_data
@@ -53,10 +53,7 @@ Examples:
 @click.option("--points", is_flag=True, help="Print relative frequencies instead of bounds.")
 @log_options
 @resource_options
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@brief_format_option
 @colour_option
 def command(
     file: str,

@@ -14,7 +14,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of, select_by_name
 from cplc.cli.many_files import for_each_file, many_files_options
-from cplc.cli.options import ModelOptions, colour_option, names
+from cplc.cli.options import ModelOptions, colour_option, formula_options, property_option
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -69,16 +69,8 @@ Examples:
     "output]",
 )
 @click.option("--force", is_flag=True, help="Replace existing files.")
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Export this property only. May be repeated."
-)
-@click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
-@click.option(
-    "--assuming",
-    type=names,
-    metavar="ROLES",
-    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
-)
+@property_option("Export")
+@formula_options("Export")
 @click.option(
     "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
 )

@@ -185,3 +185,12 @@ class _Thinning:
             (tuple(max(values) for values in zip(*(vector for vector, _ in cluster), strict=True)), cluster[0][1])
             for cluster in clusters
         ]
+
+
+def undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple[Vector, tuple[Entry, ...]]]:
+    """Return the vectors that no other one dominates, the greatest first."""
+    result: list[tuple[Vector, tuple[Entry, ...]]] = []
+    for vector, entries in sorted(each, key=lambda one: one[0], reverse=True):
+        if not any(all(a >= b for a, b in zip(other, vector, strict=True)) for other, _ in result):
+            result.append((vector, entries))
+    return result

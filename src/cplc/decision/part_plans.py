@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed
+from cplc.decision.component_partition import Component
+from cplc.decision.components import ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp, uses_arrays
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -32,7 +33,7 @@ class Part:
     """The state of the component that each state of the model belongs to."""
     objectives: tuple[Objective, ...]
     members: tuple[Component, ...]
-    """The components, isomorphic to the one that was built."""
+    """The components, isomorphic to the one that was built; those that count come first."""
 
     @property
     def times(self) -> int:
@@ -42,9 +43,15 @@ class Part:
     def ordered(self) -> OrderedMdp:
         return OrderedMdp(self.whole.model)
 
+    @property
+    def counts(self) -> bool:
+        """True if one of the components counts for the participant."""
+        return self.members[0].counts
+
     @cached_property
     def has_choices(self) -> bool:
-        return any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
+        """True if plans differ here."""
+        return self.counts and any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
 
     def state_at(self, at: int) -> State:
         values = self.built.state_at(self.states[at])
@@ -73,7 +80,7 @@ class PartPlan:
 
     def _reached(self) -> Sequence[bool]:
         model = self.model.model
-        if len(model) >= MIN_LAYERED_STATES:
+        if uses_arrays(model):
             from cplc.decision.reachable_states import reachable
 
             return list(reachable(model).tolist())
@@ -99,8 +106,8 @@ class PartPlan:
 
 
 def does_take_part(plan: Sequence[PartPlan]) -> bool:
-    """Return whether a plan sends something on some run."""
-    return any(takes_part(one.model.model) for one in plan)
+    """Return whether a plan takes part in one of the parts."""
+    return any(one.part.counts and takes_part(one.model.model, one.part.built.scopes) for one in plan)
 
 
 # --- construction
@@ -136,7 +143,8 @@ def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewa
         built = cache.build(component)
         renaming = dict(zip(component.order, built.component.order, strict=True))
         share = {aspect: renamed(conj(each), renaming) for aspect, each in shares[members[0]].items()}
-        yield _part(cache, aspects, rewards, built, share, tuple(parts[at] for at in members))
+        counting_first = sorted((parts[at] for at in members), key=lambda one: not one.counts)
+        yield _part(cache, aspects, rewards, built, share, tuple(counting_first))
 
 
 def _part(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import gcd, inf, lcm, prod
 
 from cplc.decision.end_components import (
@@ -19,6 +18,8 @@ from cplc.decision.end_components import (
     Node,
     SccModelBuilder,
     end_components,
+    every_policy,
+    exit_if_rewarded,
     extremal_probabilities,
     is_decision,
     policy_iteration,
@@ -26,6 +27,7 @@ from cplc.decision.end_components import (
 from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
+from cplc.decision.strategy_improvement import certified_bounds
 from cplc.decision.value_iteration import OrderedMdp, ValueBounds
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -59,7 +61,7 @@ class SccRewards:
         """Return the least (or greatest) mean from each state of the component, and whether it is not only a bound.
 
         Infinite means are floating-point numbers. If an end component contains decisions of the participant, the lower
-        bound is attained by a memoryless policy, and the upper bound assumes a cooperative adversary.
+        bound is attained by a memoryless policy, and the upper bound by a counter-strategy of the adversary.
         """
         decisions = [
             mdp_action
@@ -75,19 +77,23 @@ class SccRewards:
             raise ResourceExhausted("a cycle is too large for an exact total reward")
         if not (worst and decisions):
             return _SinglePlayerRewards(nodes, worst, self.fairness).solved()[: len(self.scc)], True
-        circles = end_components(nodes, set(range(len(nodes))), fair=False)
-        tight = not any(nodes[at].is_controlled for circle in circles for at in circle)
-        if upper and not tight:
-            return _SinglePlayerRewards(nodes, False, self.fairness).solved()[: len(self.scc)], False
-        if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) > MAX_POLICIES:
-            raise ResourceExhausted("a cycle contains too many decisions of the participant for the total reward")
-        solutions = [
-            _SinglePlayerRewards(
-                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, self.fairness
-            ).solved()
-            for picks in product(*(range(len(self.model.events(mdp_action))) for mdp_action in decisions))
-        ]
-        return [max(each) for each in zip(*(one[: len(self.scc)] for one in solutions), strict=True)], tight
+        low, high = certified_bounds(
+            nodes, self._solver(worst=True), self._solver(worst=False), states=len(self.scc), fairness=self.fairness
+        )
+        if low == high:
+            return low, True
+        if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) <= MAX_POLICIES:
+            solutions = [
+                self._solver(worst=True)(builder.nodes(picks, ())) for picks in every_policy(self.model, decisions)
+            ]
+            low = [max(each) for each in zip(*(one[: len(self.scc)] for one in solutions), strict=True)]
+            circles = end_components(nodes, set(range(len(nodes))), fair=False)
+            if not any(nodes[at].is_controlled for circle in circles for at in circle):
+                return low, True
+        return high if upper else low, False
+
+    def _solver(self, *, worst: bool) -> Callable[[Sequence[Node]], list[Number]]:
+        return lambda nodes: _SinglePlayerRewards(nodes, worst, self.fairness).solved()
 
 
 class _SinglePlayerRewards:
@@ -146,7 +152,7 @@ class _SinglePlayerRewards:
     def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
         """Return the representative of each end component without reward, and those in which a run may stay."""
         # A cycle without reward changes no sum, so it may be collapsed like an end component.
-        plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
+        plain = [replace(node, actions=tuple(map(exit_if_rewarded, node.actions))) for node in self.nodes]
         leader = {at: at for at in remaining}
         staying = set()
         for circle in end_components(plain, remaining, fair=False):
@@ -194,12 +200,6 @@ _STAY = Action((), (), (), is_fair=False)
 
 def _exit_values(action: Action) -> list[Number]:
     return [value for goes, value in zip(action.targets, action.values, strict=True) if goes == EXIT]
-
-
-def _exit_if_rewarded(action: Action) -> Action:
-    """Return the action, redirected to the exit if it has a reward."""
-    inside = [value for goes, value in zip(action.targets, action.values, strict=True) if goes != EXIT]
-    return replace(action, targets=(EXIT,) * len(action.targets)) if any(inside) else action
 
 
 def _proper_policy(merged: Sequence[Sequence[Action]]) -> dict[int, Action]:

@@ -258,7 +258,7 @@ def _variants(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> list[l
     result = []
     for group, rest, other in zip(groups, rests, elsewhere, strict=True):
         assert rest is not None
-        here, variants = group.built.participating, []
+        here, variants = group.participating, []
         if here is not None:
             variants.append(_Variant(here, here.goal_states(group.condition), rest))
         if other is not None or not order:
@@ -382,7 +382,7 @@ def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup])
 def _value_variants(groups: Sequence[ComponentGroup], whole: StepRewards) -> Iterator[_ValueVariant]:
     """Yield the variants of one component of each group that has rewards."""
     of = [_rewards_in(group.built, whole) for group in groups]
-    taking = [group.built.participating for group in groups]
+    taking = [group.participating for group in groups]
     means = [
         float(_mean(group.built, group.built.ordered, mine)) if mine else 0.0
         for group, mine in zip(groups, of, strict=True)

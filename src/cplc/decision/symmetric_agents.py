@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cplc.decision.components import form_of, rewards_by_step
+from cplc.decision.component_partition import form_of, rewards_by_step
 from cplc.logic import expressions as e
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, length, reads
 from cplc.records import dataclass

@@ -51,6 +51,9 @@ DIVISION_BY_ZERO = Rule("division-by-zero", "a division by zero")
 BAD_DEADLINE = Rule("bad-deadline", "a deadline that is not a positive number of ticks")
 BAD_TICK = Rule("bad-tick", "a length of a tick that is zero, misplaced, given twice or not the same everywhere")
 SYNC_DELAY = Rule("sync-delay", "a delay of messages that take no time")
+SYNC_LOSS = Rule("sync-loss", "faults of channels on which messages arrive in the step that sends them")
+BAD_QUEUE = Rule("bad-queue", "a queue of a channel without a place, or with what it excludes")
+ANALYSIS_OF_LOSS = Rule("analysis-of-loss", "a participant where messages may be lost or duplicated")
 BOUND_OF_LAST = Rule("bound-of-last", "a bound that is about the last of several roles only", severity="warning")
 NO_TICKS = Rule("no-ticks", "a bound in ticks where no time passes")
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a value for a parameter that the protocol does not have")
@@ -106,7 +109,10 @@ SEEMING_BREACH = Rule(
 )
 IDLE_POWER = Rule("idle-power", "a power that a role has anyway, or that no message uses", severity="warning")
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
+IDLE_DEADLINE = Rule("idle-deadline", "a deadline that never runs", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
+CONSTANT_COMPARISON = Rule("constant-comparison", "a comparison that declared ranges decide", severity="warning")
+COUNTED_ONCE = Rule("counted-once", "a variable that counts a message which is sent at most once", severity="remark")
 UNMEETABLE_FAIRNESS = Rule("unmeetable-fairness", "an unsatisfiable fairness condition", severity="warning")
 RESET_IN_FLIGHT = Rule("reset-in-flight", "a reset that may lose a message in flight", severity="warning")
 UNUSED = Rule("unused", "an unused declaration", severity="warning")
@@ -144,6 +150,9 @@ NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))
 """Rules about a text."""
+
+FROM_STATES: frozenset[str] = frozenset(rule.code for rule in (NEVER_CREATED, NEVER_ACTIVE, IDLE_DEADLINE))
+"""Codes of rules whose warnings `cplc verify` may add, where the reachable states show what the text does not."""
 
 REMARKS: tuple[Rule, ...] = (
     Rule("vacuous-implication", "an implication whose left side is never true", severity="warning"),

@@ -199,7 +199,7 @@ def gap(before: Token, after: Token) -> str:
         case (Token(text="{") as brace, _) | (_, Token(text="}") as brace):
             return " " if brace.sense == "block" else ""
         case _, Token(text="("):
-            return "" if before.sense == "calls" else " "
+            return "" if before.sense == "calls" or before.text in ("lossy", "duplicating") else " "
         case _, Token(text="["):
             return "" if before.kind in ("word", "name") or before.text in (")", "]", "}", ">>") else " "
         case Token(kind="word", text="A" | "E"), Token(text="{", sense=""):

@@ -11,7 +11,14 @@ from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle_analysis import open_states
-from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
+from cplc.lowering.variable_names import (
+    copy_variable,
+    field_variable,
+    parity_variable,
+    place_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Message
@@ -123,13 +130,34 @@ def copy_holders(message: Message, *, sync: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*message.roles, effect_observer(message, sync=sync))))
 
 
+def transit_holders(message: Message) -> tuple[str, ...]:
+    """Return the observers with a variable of whether the message is on its way to them.
+
+    Of a message that is sent again, `Env` has one as well if there are several receivers: of whether this sending has
+    taken effect.
+    """
+    queues = dict(message.queues)
+    receivers = tuple(receiver for receiver in message.unreliably_to if receiver not in queues)
+    has_own = message.tracked_to and message.repeatable and message.has_several_receivers
+    return (*receivers, ENV) if has_own else receivers
+
+
 def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     """Return the condition that the message is in flight to some receiver."""
     return e.disj(in_flight_to(receiver, message, read) for receiver in message.receivers)
 
 
 def in_flight_to(receiver: str, message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
-    """Return the condition that the sender's copy is set and differs from the receiver's."""
+    """Return the condition that the sender's copy is set and differs from the receiver's.
+
+    Where the message may be lost or duplicated or is in a queue, copies do not tell, and variables of `Env` do.
+    """
+    places = dict(message.queues).get(receiver, 0)
+    if places:
+        queue = (read(place_variable(message.sender, receiver, place)) for place in range(1, places + 1))
+        return e.disj(e.equal(one, e.Const(message.name)) for one in queue)
+    if receiver in transit_holders(message):
+        return read(transit_variable(message.name, receiver))
     sent = read(copy_variable(message.name, message.sender))
     received = read(copy_variable(message.name, receiver))
     if not message.repeatable:

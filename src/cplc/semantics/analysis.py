@@ -184,11 +184,24 @@ def analyse(
         ):
             checked, table, protocol_instance = outcome
             instances = _Instances(table, protocol_instance, library, templates)
+    if not problems.errors:
+        for signature in library.signatures[0]:
+            if _has_ranges(signature):
+                from cplc.semantics.value_ranges import range_warnings
+
+                problems.extend(range_warnings(templates[signature]))
     if chosen is not None and not problems.errors:
         report_unused(library, chosen, expression_checker.references.used)
     problems.extend(precedence_warnings(file))
     index = index_of(library, expression_checker.references.places)
     return Analysis(checked, problems.sorted(), index, instances)
+
+
+def _has_ranges(signature: resolved.Signature) -> bool:
+    """Return whether a variable or a payload has a declared type."""
+    return any(role.variables for role in signature.roles) or any(
+        isinstance(symbol, resolved.MessageSymbol) and symbol.parameters for symbol in signature.symbols.values()
+    )
 
 
 def _chosen(

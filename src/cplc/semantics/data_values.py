@@ -10,7 +10,8 @@ knowledge, and of strategies that use the whole state.
 
 Proof. A step chooses the values of the message that it sends. Where one of them is none of the state's values and none
 of the constants, the other system has such a value, too: of ``p`` places those of the message are free before the
-step, and a repeatable message counts twice. So having one pattern is a bisimulation. An agent that takes a state for
+step, and a repeatable message counts twice, and once more for each older copy that a receiver may have kept of what was
+lost since, and for each place of a queue. So having one pattern is a bisimulation. An agent that takes a state for
 another sees the same values in both; an injection of the values of the other state that keeps those which the agent
 sees, and the constants, leads to a state that is reachable in the other system, since permutations that keep the
 constants are automorphisms. So it is a bisimulation for knowledge, too, of groups as well (Wolper, POPL 1986; Ip and
@@ -183,9 +184,14 @@ def _terms(model: CheckedModel) -> Iterator[tuple[Message | None, Term]]:
 def _simultaneous(model: CheckedModel, places: Iterable[Place]) -> int:
     """Return the largest number of values that these places have in one state and the step from it.
 
-    The copies of a message have one value, but for a repeatable message of which a new one is being sent.
+    The copies of a message have one value, but for a repeatable message of which a new one is being sent. Where it may
+    be lost, each receiver may still have an older one, and a queue has one in each place.
     """
-    return sum(2 if message and model.message[message].repeatable else 1 for message, _ in places)
+    return sum(_copies(model.message[message]) if message else 1 for message, _ in places)
+
+
+def _copies(message: Message) -> int:
+    return 2 + len(message.tracked_to) + sum(count for _, count in message.queues) if message.repeatable else 1
 
 
 def _recurring(model: CheckedModel, places: Iterable[Place]) -> str:

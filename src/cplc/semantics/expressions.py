@@ -329,8 +329,9 @@ class ExpressionChecker:
             case resolved.FactSymbol():
                 return resolved.FactAt(instance, ref.span), BOOL
             case resolved.CommitmentSymbol():
-                active = f"active({ref.span.text})"
-                hint = suggestion(f"ask for its state: `{active}`", active)
+                state = "fulfilled" if purpose is Purpose.GOAL else "active"
+                predicate = f"{state}({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{predicate}`", predicate)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
             case resolved.ClaimSymbol():

@@ -98,6 +98,31 @@ class Message(Spanned):
     restarts: bool
     repeatable: bool
     scope: str
+    losses: tuple[tuple[str, int | None], ...] = ()
+    """Each receiver on a channel that may lose it, with the most losses in a row; None for any number."""
+
+    duplicates: tuple[tuple[str, int], ...] = ()
+    """Each receiver on a channel that may duplicate it, with the most duplicates of a sending."""
+
+    queues: tuple[tuple[str, int], ...] = ()
+    """Each receiver on a channel with a queue of several places, with their number."""
+
+    @property
+    def unreliably_to(self) -> tuple[str, ...]:
+        """The receivers that it may be lost to, or that it may reach twice."""
+        unreliable = {receiver for receiver, _ in (*self.losses, *self.duplicates)}
+        return tuple(receiver for receiver in self.receivers if receiver in unreliable)
+
+    @property
+    def tracked_to(self) -> tuple[str, ...]:
+        """The receivers for which copies do not tell whether it is in flight, and a variable of `Env` does."""
+        queues = dict(self.queues)
+        return tuple(one for one in self.receivers if one in self.unreliably_to or one in queues)
+
+    @property
+    def alternates(self) -> bool:
+        """Return whether copies have an alternating bit, by which some receiver tells sendings apart."""
+        return self.repeatable and len(self.tracked_to) < len(self.receivers)
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -317,7 +317,15 @@ def _channel(tree: ast.Channel) -> str:
     text = "channel"
     if tree.sender is not None and tree.receiver is not None:
         text += f" {reference(tree.sender)} -> {reference(tree.receiver)}"
-    return text + (" unordered" if tree.is_unordered else "") + _within(tree.within)
+    text += " unordered" if tree.is_unordered else ""
+    text += "" if tree.places is None else f" fifo {formula(tree.places)}"
+    text += f" lossy{_parenthesised(tree.losses)}" if tree.is_lossy else ""
+    text += f" duplicating{_parenthesised(tree.duplicates)}" if tree.is_duplicating else ""
+    return text + _within(tree.within)
+
+
+def _parenthesised(number: ast.Expr | None) -> str:
+    return "" if number is None else f"({formula(number)})"
 
 
 def _within(within: ast.Expr | None) -> str:
