@@ -166,7 +166,7 @@ def committed(model: Mdp, scopes: Scopes = None) -> Committed | None:
 
     In a cyclic model the obligation may be put off forever, so figures are upper bounds there.
     """
-    if ActionKind.CONTROLLED not in model.kind:
+    if not model.has(ActionKind.CONTROLLED):
         return None
     each = [(scope, _live(model, scope)) for scope in _each(scopes)]
     possible = [(scope, live) for scope, live in each if any(at in live for at in range(model.initial))]

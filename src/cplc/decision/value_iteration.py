@@ -75,7 +75,7 @@ class OrderedMdp:
 
     @cached_property
     def is_acyclic(self) -> bool:
-        return self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
+        return self.model.is_composed or self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
 
     def is_cyclic(self, scc: Sequence[int]) -> bool:
         return len(scc) > 1 or scc[0] in self.model.after(scc[0])
@@ -90,6 +90,8 @@ class OrderedMdp:
     def max_roundings(self) -> int:
         """Maximum number of roundings between an end and an initial state."""
         model = self.model
+        if model.is_composed:
+            return model.longest_path * (model.most_events + 4)
         if self.layers is not None:
             return len(self.layers.layers) * (self.layers.most_events + 4)
         most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
@@ -155,13 +157,17 @@ def _dynamic_programming(
     ordered: OrderedMdp, question: ReachabilityObjective, upper: bool
 ) -> tuple[list[Number], bool]:
     model = ordered.model
+    if model.is_composed and not question.exact:
+        values = model.reachability_values(question.goal_states, question.worst)
+        if values is not None:
+            return values, True
     if (layers := ordered.wide_layers) is not None:
         from cplc.decision.backward_induction import reachability_values
 
         return reachability_values(layers, model.chances, question.goal_states, question.worst, question.exact), True
     one: Number = Fraction(1) if question.exact else 1.0
     nothing = one - one
-    values: list[Number] = [nothing] * len(model)
+    values = [nothing] * len(model)
     value_of = bellman_operator(model, values, question.worst, question.exact)
     tight = True
     acyclic = ordered.is_acyclic
