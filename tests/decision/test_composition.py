@@ -12,7 +12,7 @@ from tests.support.decision_models import at, belief, ecommerce, own, participan
 from cplc.decision import analyse
 from cplc.decision.components import ComponentCache, ComponentMdp
 from cplc.decision.game import ActionKind
-from cplc.decision.mdp import ExploredMdp, explore
+from cplc.decision.mdp import ExploredMdp, Mdp, explore
 from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve
 from cplc.system.model import System
 from cplc.system.participant import Participant
@@ -86,10 +86,11 @@ def _span(first: object, at: int) -> tuple[int, int]:
 
 def test_depths_of_a_composition_are_those_that_its_layers_have() -> None:
     model = _whole(ecommerce(3)).explored.model
-    assert model.depth is not None
+    depths = model.depths()
+    assert depths is not None
     for state in range(len(model)):
         after = model.after(state) if not model.is_end(state) else ()
-        assert model.depth[state] == max((model.depth[target] + 1 for target in after), default=0)
+        assert depths[state] == max((depths[target] + 1 for target in after), default=0)
 
 
 def test_own_choices_and_silence_are_not_composed() -> None:
@@ -97,11 +98,11 @@ def test_own_choices_and_silence_are_not_composed() -> None:
     steps = [step(name, "A", at(name, 0), {name: 1}) for name in "xy"]
     built = _whole((system(variables, steps), participant(conforming=at("x", 1))))
     assert ActionKind.CONTROLLED in built.explored.model.kind
-    assert built.explored.model.depth is None
+    assert not built.explored.model.is_composed
     steps = [step(name, "B", at(name, 0), {name: 1}) for name in "xy"]
     built = _whole((system(variables, steps), participant(conforming=at("x", 1))))
     assert ActionKind.SEND in built.explored.model.kind
-    assert built.explored.model.depth is None
+    assert not built.explored.model.is_composed
 
 
 def test_remarks_about_beliefs_of_components_have_states_of_the_whole() -> None:
@@ -116,3 +117,24 @@ def test_remarks_about_beliefs_of_components_have_states_of_the_whole() -> None:
     assert analysis.figure("conformance").guaranteed.low == Fraction(1)
     assert analysis.work.states == 4
     assert not [one for one in analysis.remarks if one.kind == "belief-never-applies"]
+
+
+def test_values_without_arrays_are_those_of_backward_induction() -> None:
+    given = ecommerce(3)
+    built = _whole(given)
+    model = built.explored.model
+    goals = built.goal_states(given[1].conforming)
+    listed = Mdp(
+        model.chances, 1, model.first_action, model.kind, model.first_event, model.chance, model.first_transition,
+        model.target, model.step,
+    )  # fmt: skip
+    for worst in (True, False):
+        expected = solve(OrderedMdp(listed), ReachabilityObjective(goals, worst, False, True))
+        assert model.reachability_values(goals, worst) == expected.low
+    assert model.terminal_states() == listed.terminal_states()
+    assert OrderedMdp(model).max_roundings >= OrderedMdp(listed).max_roundings
+
+
+def test_states_of_a_composition_are_computed_on_demand() -> None:
+    states = _whole(ecommerce(2)).explored.states
+    assert list(states) == [states[at] for at in range(len(states))] == states[:]

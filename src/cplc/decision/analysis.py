@@ -175,7 +175,7 @@ class _Analysing:
     @cached_property
     def has_silence(self) -> bool:
         """True if some other role may stay silent somewhere where it counts."""
-        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().counting)
+        return any(one.explored.model.has(ActionKind.SEND) for one in self.cache().counting)
 
     @property
     def has_decisions(self) -> bool:

@@ -88,7 +88,8 @@ def layered(model: Mdp) -> LayeredMdp | None:
         np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition, model.target)
     )
     outgoing = first_transition[first_event[first_action]]
-    depths = _states_of_depths(model.depth) if model.depth is not None else list(_states_by_depth(outgoing, target))
+    known_depths = model.depths()
+    depths = list(_states_by_depth(outgoing, target) if known_depths is None else states_of_depths(known_depths))
     order = np.concatenate(depths)
     if len(order) < len(model):
         return None
@@ -126,7 +127,7 @@ def layered(model: Mdp) -> LayeredMdp | None:
     return LayeredMdp(order, len(depths[0]), layers, place[target[transitions]], step[transitions], most_events)
 
 
-def _states_of_depths(depth: Indices) -> list[Indices]:
+def states_of_depths(depth: Indices) -> list[Indices]:
     """Return the states of each depth."""
     order = np.argsort(depth.astype(np.uint16), kind="stable")
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])

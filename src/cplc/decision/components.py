@@ -28,7 +28,7 @@ from cplc.decision.component_partition import (
     whole_component,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
-from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import Scopes, committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
@@ -81,11 +81,11 @@ class ComponentMdp:
     def terminal(self) -> Sequence[int]:
         """The terminal states."""
         model = self.explored.model
-        if len(model) >= MIN_LAYERED_STATES:
+        if len(model) >= MIN_LAYERED_STATES and not model.is_composed:
             from cplc.decision.reachable_states import terminal_states
 
             return terminal_states(model)
-        return [state for state in range(len(model)) if model.is_end(state)]
+        return model.terminal_states()
 
     @property
     def ends(self) -> int:
@@ -93,7 +93,7 @@ class ComponentMdp:
 
     @cached_property
     def has_decisions(self) -> bool:
-        return ActionKind.CONTROLLED in self.explored.model.kind
+        return self.explored.model.has(ActionKind.CONTROLLED)
 
     @property
     def initial(self) -> range:
@@ -176,8 +176,8 @@ class ComponentMdp:
         """Return this model with the probabilities of a component that is isomorphic up to them."""
         certain, *mine = self.explored.model.chances
         bounds = zip(mine, component.bounds, strict=True)
-        model = with_chances(
-            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+        model = self.explored.model.with_chances(
+            [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
         copy = ComponentMdp(self.component, replace(self.explored, model=model))
         assert self.ordered.is_acyclic or self.ordered.max_roundings  # computed once and shared by all copies
@@ -186,7 +186,7 @@ class ComponentMdp:
         return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
-        return self.ordered.with_model(with_chances(self.explored.model, chances))
+        return self.ordered.with_model(self.explored.model.with_chances(chances))
 
 
 @dataclass(frozen=True)

@@ -16,21 +16,28 @@ States are numbers with the state of each component as a digit, so arrays descri
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import product
+from math import prod
+from operator import or_
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.backward_induction import depths_of, members_of
+from cplc.decision.backward_induction import depths_of, members_of, states_of_depths
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentMdp
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, Game, event_probabilities
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability, Game, event_probabilities
 from cplc.decision.mdp import ExploredMdp, Mdp
+from cplc.decision.results import Number
+from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.participant import Participant
 
 Indices = NDArray[np.int64]
+Values = NDArray[Any]
 
 
 def composed(
@@ -51,12 +58,7 @@ def composed(
     game = Game(whole.system, whole.participant, attitude, assumed)
     digits = [_Digit(component, built, game, whole.participant) for component, built in parts]
     _add_findings(game, digits, count)
-    strides = np.cumprod([1, *(digit.size for digit in reversed(digits[1:]))])[::-1].tolist()
-    model = _interleaved(digits, strides, game)
-    states = [0]
-    for digit in digits:
-        states = [high | low for high, low in product(states, digit.packed)]
-    return ExploredMdp(model, game, states)
+    return ExploredMdp(ComposedMdp(game.chances, digits), game, _States(digits))
 
 
 def _is_forced(built: ComponentMdp) -> bool:
@@ -114,8 +116,143 @@ def _add_findings(game: Game, digits: Sequence[_Digit], count: int) -> None:
         findings.applied.update(digit.beliefs[belief] for belief in digit.findings.applied)
 
 
-def _interleaved(digits: Sequence[_Digit], strides: Sequence[int], game: Game) -> Mdp:
-    count = digits[0].size * strides[0]
+@dataclass(frozen=True)
+class _States(Sequence[int]):
+    """The packed states of the game."""
+
+    digits: Sequence[_Digit]
+
+    def __len__(self) -> int:
+        return prod(digit.size for digit in self.digits)
+
+    @overload
+    def __getitem__(self, at: int, /) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> list[int]: ...
+
+    def __getitem__(self, at: int | slice, /) -> int | list[int]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        packed = 0
+        for digit in reversed(self.digits):
+            at, place = divmod(at, digit.size)
+            packed |= digit.packed[place]
+        return packed
+
+    def __iter__(self) -> Iterator[int]:
+        return (reduce(or_, each) for each in product(*(digit.packed for digit in self.digits)))
+
+
+_ARRAYS = frozenset({"first_action", "kind", "first_event", "chance", "first_transition", "target", "step"})
+
+
+class ComposedMdp(Mdp):
+    """The composition; its arrays are filled when they are first read, its values may be computed without them."""
+
+    is_composed = True
+
+    def __init__(self, chances: Sequence[EventProbability], digits: Sequence[_Digit]) -> None:
+        self.chances = list(chances)
+        self.initial = 1
+        self.digits = digits
+        self.strides = [prod(digit.size for digit in digits[at + 1 :]) for at in range(len(digits))]
+        self.longest_path = sum(int(digit.depth.max()) for digit in digits)
+        self.most_events = max(int(np.diff(digit.first_event).max(initial=1)) for digit in digits)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _ARRAYS:
+            raise AttributeError(name)
+        _fill(self, self.digits, self.strides)
+        return self.__dict__[name]
+
+    def __len__(self) -> int:
+        return prod(digit.size for digit in self.digits)
+
+    def has(self, kind: ActionKind) -> bool:
+        return any(kind in digit.kind for digit in self.digits)
+
+    def with_chances(self, chances: Sequence[EventProbability]) -> Mdp:
+        return ComposedMdp(chances, self.digits)
+
+    def terminal_states(self) -> list[int]:
+        states = np.zeros(1, np.int64)
+        for digit, stride in zip(self.digits, self.strides, strict=True):
+            ends = np.flatnonzero(np.diff(digit.first_action) == 0) * stride
+            states = (states[:, None] + ends).ravel()
+        result: list[int] = states.tolist()
+        return result
+
+    def depths(self) -> Indices:
+        depth = np.zeros(1, np.int64)
+        for digit in self.digits:
+            depth = (depth[:, None] + digit.depth).ravel()
+        return depth
+
+    def reachability_values(self, goal_states: bytes, worst: bool) -> list[Number] | None:
+        """Return the values by backward induction over all states of a depth; None if probabilities are intervals."""
+        if any(one.low != one.high for one in self.chances):
+            return None
+        tables = [_Table(digit, stride, self.chances) for digit, stride in zip(self.digits, self.strides, strict=True)]
+        choose = np.minimum if worst else np.maximum
+        by_depth = states_of_depths(self.depths())
+        values = np.frombuffer(goal_states, np.uint8).astype(float)
+        for level in by_depth[1:]:
+            for first in range(0, len(level), _CHUNK):
+                states = level[first : first + _CHUNK]
+                result = np.full(len(states), np.inf if worst else -np.inf)
+                for table in tables:
+                    table.choose(values, states, result, choose)
+                values[states] = result
+        numbers: list[Number] = values.tolist()
+        return numbers
+
+
+_CHUNK = 1 << 16
+"""Number of states whose values are computed at a time: these fit into the cache of the processor."""
+
+
+class _Table:
+    """The actions of one component, each row padded to the same number of events and transitions."""
+
+    def __init__(self, digit: _Digit, stride: int, chances: Sequence[EventProbability]) -> None:
+        self.stride = stride
+        self.size = digit.size
+        low = np.array([float(one.low) for one in chances])
+        self.actions: list[tuple[Values, list[tuple[Values, list[Indices]]]]] = []
+        for number in range(int(np.diff(digit.first_action).max(initial=0))):
+            action = digit.first_action[:-1] + number
+            exists = action < digit.first_action[1:]
+            action = np.where(exists, action, 0)
+            sizes = np.diff(digit.first_event)[action]
+            is_chance = digit.kind[action] == ActionKind.BELIEF
+            events = []
+            for place in range(int(sizes.max(initial=0))):
+                event = digit.first_event[action] + np.minimum(place, sizes - 1)
+                share = np.where(is_chance, low[digit.chance[event]], 1.0) * (exists & (place < sizes))
+                widths = np.diff(digit.first_transition)[event]
+                moves = []
+                for at in range(int(widths.max(initial=0))):
+                    target = digit.target[digit.first_transition[event] + np.minimum(at, widths - 1)]
+                    moves.append(np.where(exists, (target - np.arange(self.size)) * stride, 0))
+                events.append((share, moves))
+            self.actions.append((exists, events))
+
+    def choose(self, values: Values, states: Indices, result: Values, choose: np.ufunc) -> None:
+        """Replace the result of each state by the value of an action of the component that is preferred to it."""
+        place = states // self.stride % self.size
+        for exists, events in self.actions:
+            mean = np.zeros(len(states))
+            for share, moves in events:
+                reached = values[states + moves[0][place]]
+                for move in moves[1:]:
+                    choose(reached, values[states + move[place]], out=reached)
+                mean += share[place] * reached
+            choose(result, mean, out=result, where=exists[place])
+
+
+def _fill(model: ComposedMdp, digits: Sequence[_Digit], strides: Sequence[int]) -> None:
+    count = len(model)
     numbers = np.arange(count)
     places = [numbers // stride % digit.size for digit, stride in zip(digits, strides, strict=True)]
     # The actions, events and transitions of each state of a component are contiguous.
@@ -142,21 +279,11 @@ def _interleaved(digits: Sequence[_Digit], strides: Sequence[int], game: Game) -
         step[at] = digit.step[members]
         source = np.repeat(np.arange(digit.size), np.diff(first))
         target[at] += ((digit.target - source) * stride)[members]
-    depth = np.zeros(count, np.int64)
-    for digit, place in zip(digits, places, strict=True):
-        depth += digit.depth[place]
-    return Mdp(
-        game.chances,
-        1,
-        _array(first_action),
-        bytearray(kind.tobytes()),
-        _array(first_event),
-        _array(chance),
-        _array(first_transition),
-        _array(target),
-        _array(step),
-        depth,
+    model.first_action, model.first_event, model.first_transition = map(
+        _array, (first_action, first_event, first_transition)
     )
+    model.kind = bytearray(kind.tobytes())
+    model.chance, model.target, model.step = map(_array, (chance, target, step))
 
 
 def _joined(firsts: Sequence[Indices], places: Sequence[Indices]) -> tuple[Indices, list[tuple[Indices, Indices]]]:
