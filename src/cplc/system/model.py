@@ -214,6 +214,8 @@ class OpenDomain:
     """The values that the protocol names."""
     free: tuple[str, ...]
     """The values that stand for all others."""
+    is_ordered: bool = False
+    """Amounts that are compared by order; the values that stand for others are in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
