@@ -414,7 +414,7 @@ class CplCompilation(Compilation):
             return ""
         from cplc.lowering.open_domains import unsupported
 
-        return unsupported(formula)
+        return unsupported(formula, self.model)
 
     @property
     def _uniform(self) -> bool:
@@ -477,8 +477,15 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
+        has_order = any(one.is_ordered for one in self.model.data)
         for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
-            yield self._with_remedies(result, engine) if result.answer == "fails" else result
+            if result.answer == "fails":
+                result = self._with_remedies(result, engine)
+            if has_order:
+                from cplc.compilation.concrete_amounts import with_concrete_amounts
+
+                result = with_concrete_amounts(result, self.model)
+            yield result
         if thresholds:
             from cplc.compilation.participants import LineChecker
 

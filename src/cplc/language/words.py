@@ -127,6 +127,8 @@ WORDS: Final = (
     Word("bool", "type"),
     Word("id", "open type", "any number of values, which are only copied and compared, such as the numbers of orders"),
     Word("text", "open type", "any number of texts, which are only copied and compared"),
+    Word("money", "open type", "`money(USD)`: exact amounts of a currency, which are copied, compared and ordered"),
+    Word("decimal", "open type", "`decimal(2)`: decimals with so many places, which are copied, compared and ordered"),
 
     # Steps without a role.
     Word("tick", "step", "`does(tick)`: time passes in the step that the run takes next"),

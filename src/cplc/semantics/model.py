@@ -223,6 +223,12 @@ class DataClass:
     values: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     """The values that stand for all but the constants."""
+    is_ordered: bool = False
+    """Amounts that are compared by `<` and the like; their values are in ascending order."""
+    choices: int = 0
+    """The largest number of its values that are chosen on a run, with the initial ones, if no message recurs."""
+    recurring: str = ""
+    """A message of an ordered class that can be sent again and again, so that no number of values is enough."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -417,6 +423,16 @@ class CheckedModel:
         """Return whether a field or variable has any number of values."""
         fields = (one for message in self.messages for one in message.parameters)
         return any(one.data for one in fields) or any(one.data for one in self.variables)
+
+    @cached_property
+    def ordered_amounts(self) -> dict[str, tuple[str, ...]]:
+        """The amounts of each variable, and of each field by message and name, that are compared by order."""
+        return {
+            f"{message}.{name}" if message else name: one.values
+            for one in self.data
+            if one.is_ordered
+            for message, name in one.places
+        }
 
     @cached_property
     def about_runs(self) -> frozenset[str]:

@@ -29,7 +29,7 @@ class EnumType(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class DataType(Spanned):
-    """``id`` or ``text``: any number of values, which can be compared only."""
+    """``id``, ``text``, ``money(USD)`` or ``decimal(2)``: values which can be compared only."""
 
     name: str
 

@@ -50,7 +50,8 @@ def _level(expression: ast.Expr) -> int:
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
         case (
-            ast.Literal_() | ast.Duration() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
+            ast.Literal_() | ast.Amount() | ast.Duration()
+            | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
             | ast.Knowledge() | ast.Does()
         ):  # fmt: skip
             return _ATOM
@@ -65,7 +66,7 @@ def _plain(expression: ast.Expr) -> str:
             return quoted(text)
         case ast.Literal_(value):
             return str(value)
-        case ast.Duration(text):
+        case ast.Duration(text) | ast.Amount(text):
             return text
         case ast.Ref((ast.Segment(name, ()),)) if name.text in PREFIXES:
             return f"({name.text})"

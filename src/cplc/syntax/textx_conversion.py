@@ -186,7 +186,8 @@ class Conversion:
             case "BoolType":
                 return ast.BoolType(span=span)
             case "DataType":
-                return ast.DataType(node.word, span=span)
+                with_argument = f"money({node.currency})" if node.currency else f"decimal({node.places})"
+                return ast.DataType(node.word or with_argument, span=span)
             case "EnumType":
                 return ast.EnumType(tuple(self.name(member) for member in node.members), span=span)
             case _:

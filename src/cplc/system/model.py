@@ -214,6 +214,8 @@ class OpenDomain:
     """The values that the protocol names."""
     free: tuple[str, ...]
     """The values that stand for all others."""
+    is_ordered: bool = False
+    """Amounts that are compared by order; the values that stand for others are in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,6 +455,18 @@ class System:
 
         def free(step: Step) -> Step:
             if step.unbounded is None or not (step.kind == "tick" or step.actor in members):
+                return step
+            return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
+
+        return replace(self, steps=tuple(map(free, self.steps)))
+
+    def without_bounds_on(self, names: frozenset[str]) -> System:
+        """Return the system in which the clock does not wait for these messages, nor do later ones of their senders."""
+        senders = frozenset(message.sender for message in self.bounded if message.name in names)
+        in_time = [negate(message.overdue) for message in self.bounded if message.name not in names]
+
+        def free(step: Step) -> Step:
+            if step.unbounded is None or not (step.kind == "tick" or step.actor in senders):
                 return step
             return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
 
