@@ -37,6 +37,9 @@ class _TooMany(Exception):
     pass
 
 
+UNSEEN = ("restart", "lose", "duplicate")
+
+
 class Naive:
     """Every state that the case may be in, closed under what nobody sees."""
 
@@ -93,7 +96,7 @@ def test_message_allowed_iff_some_possible_state_enables_it(
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)
     try:
-        naive = Naive(reference, frozenset({"restart"} | ({"receive"} if deliveries == "inferred" else set())))
+        naive = Naive(reference, frozenset({*UNSEEN} | ({"receive"} if deliveries == "inferred" else set())))
         _follow(compilation, naive, deliveries, data)
     except _TooMany:
         assume(False)
@@ -127,7 +130,7 @@ def _follow(
     has_ticks = not silent_ticks and any(step.kind == "tick" for step in compilation.system.steps)
     for number in range(data.draw(st.integers(1, 10))):
         possible = sorted({move for state in naive.states for move, _ in naive.moves(state)})
-        possible = [move for move in possible if move.kind not in ("restart", "receive")] or possible
+        possible = [move for move in possible if move.kind not in (*UNSEEN, "receive")] or possible
         if data.draw(st.integers(0, 3)) and possible:
             name = data.draw(st.sampled_from(possible)).event
         else:
@@ -203,7 +206,7 @@ def test_every_random_run_is_accepted(sample: Sample, seed: int) -> None:
         step = system.steps[move.step]
         if step.kind == "tick":
             monitor.pass_ticks(_CASE)
-        elif step.kind != "restart":
+        elif step.kind not in UNSEEN:
             kind: Literal["sent", "received"] = "received" if step.kind == "receive" else "sent"
             message = system.message[step.event]
             receivers = (step.actor,) if kind == "received" else message.receivers

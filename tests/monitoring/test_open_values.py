@@ -9,13 +9,13 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.generators.open_types import ROLES, open_protocols
+from tests.support.generators.open_types import AMOUNT, ROLES, open_protocols
 from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logs.events import Event
 from cplc.monitoring.findings import BadPayload, Finding, LostTrack, OutOfOrder
-from cplc.monitoring.monitor import Monitor
+from cplc.monitoring.monitor import Invalid, Monitor
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.source import Source
 
@@ -138,3 +138,65 @@ def test_monitor_of_any_texts_is_that_of_an_enumeration_of_them(log: tuple[str, 
         if any(isinstance(one, LostTrack) for one in findings):
             return
         assert _kinds(findings) == _kinds(right), (text, event)
+
+
+@st.composite
+def _amount_logs(draw: st.DrawFn) -> tuple[str, list[Event]]:
+    text = draw(open_protocols(has_formulas=False, is_ordered=True))
+    amounts = draw(st.sampled_from([(19, 20, 21), tuple(range(40))]))
+    events = [
+        _event(f"m{draw(st.integers(0, 2))}", draw(st.sampled_from(ROLES)), h=draw(st.sampled_from(amounts)))
+        for _ in range(draw(st.integers(4, 16)))
+    ]
+    return text, events
+
+
+@examples(100)
+@given(_amount_logs())
+def test_monitor_of_amounts_is_that_of_a_range(log: tuple[str, list[Event]]) -> None:
+    text, events = log
+    monitor, expected = _monitor(text), _monitor(text.replace("decimal(1)", "0..40").replace(AMOUNT, "20"))
+    for event in events:
+        amount = {"h": f"{event.values['h']}.0"}
+        assert _kinds(monitor.feed(replace(event, values=amount))) == _kinds(expected.feed(event)), (text, event)
+
+
+_OFFERS = """
+cpl 2
+
+protocol P {
+  role Buyer
+  role Seller { var lowest: money(USD) = 1000.00 USD }
+  Buyer -> Seller : bid(price: money(USD))
+    if price > 0 USD
+    on receipt lowest := price
+    repeatable
+  Seller -> Buyer : accept(price: money(USD)) after bid if price <= lowest & price > 0.50 USD
+}
+"""
+
+
+def test_many_amounts_of_a_case_keep_their_order() -> None:
+    monitor = _monitor(_OFFERS)
+    for number in range(200, 100, -1):
+        assert monitor.feed(_event("bid", "Buyer", price=f"{number / 100:.2f} USD")) == []
+        assert _kinds(monitor.feed(_event("accept", "Seller", price=f"{number / 100 + 0.01:.2f} USD"))) == [OutOfOrder]
+    assert monitor.feed(_event("accept", "Seller", price="1.01 USD")) == []
+
+
+@pytest.mark.parametrize("price", ["5 EUR", "0.001", 0.002, True, "five", "1e3", float("inf"), "9" * 30])
+def test_no_amounts_of_the_type_are_rejected(price: object) -> None:
+    assert _kinds(_monitor(_OFFERS).feed(_event("bid", "Buyer", price=price))) == [BadPayload]
+
+
+@pytest.mark.parametrize("price", ["5 USD", "5.00USD", "5.0 USD", 5, 5.0, " 5 "])
+def test_amounts_are_exact_however_they_are_written(price: object) -> None:
+    monitor = _monitor(_OFFERS)
+    assert monitor.feed(_event("bid", "Buyer", price=price)) == []
+    assert _kinds(monitor.feed(_event("accept", "Seller", price="5.01"))) == [OutOfOrder]
+    assert monitor.feed(_event("accept", "Seller", price="5.00 USD")) == []
+
+
+def test_variable_with_any_initial_amount_is_not_monitored() -> None:
+    with pytest.raises(Invalid, match="give it an initial value"):
+        _monitor(_OFFERS.replace(" = 1000.00 USD", ""))

@@ -76,7 +76,7 @@ class Walk:
         return any(self.system.steps[step].kind in kinds for step, _ in self.edges[node_key])
 
     def is_terminal(self, node_key: Key) -> bool:
-        return not self.enabled(node_key, "send", "receive", "exchange", "restart")
+        return not self.enabled(node_key, "send", "receive", "exchange", "lose", "duplicate", "restart")
 
     def in_flight(self, state: State) -> bool:
         return any(holds(message.in_flight, state) for message in self.system.messages)

@@ -99,6 +99,16 @@ def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> Non
 
 
 @examples(100)
+@given(protocols(formula_count=2, has_queues=True))
+def test_queues_hold_messages_in_order(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    lockstep = check_lowering(compilation)
+    if lockstep is not None:
+        check_verdicts(compilation, *lockstep)
+
+
+@examples(100)
 @given(strategic_protocols())
 def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:
     note(sample.text)

@@ -73,9 +73,10 @@ def taken(system: System, step: Step, state: Valuation) -> Iterator[Valuation]:
 
 
 def _label(step: Step) -> Move:
-    several = "@" in step.name
-    receiver = step.actor if several and step.kind == "receive" else ""
-    return Move(step.kind, step.event, tuple(sent for _, sent in step.payload), receiver, step.is_further)
+    _, _, receiver = step.name.partition("@")
+    receiver = receiver.removesuffix(" further").removesuffix(" again") if step.kind != "send" else ""
+    payload = tuple(sent for _, sent in step.payload)
+    return Move(step.kind, step.event, payload, receiver, step.is_further, step.is_duplicate)
 
 
 class Difference(AssertionError):

@@ -16,7 +16,18 @@ from itertools import product
 from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.dialogue import CLAIM_OPEN
 from tests.reference.lifecycle import NULL, OPEN, Change, Life, ObserverState
-from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
+from tests.reference.states import (
+    Copy,
+    Graph,
+    Inapplicable,
+    Move,
+    State,
+    TooLarge,
+    View,
+    World,
+    queues_of,
+    ways_of,
+)
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
@@ -237,7 +248,14 @@ class Reference:
         env = (NULL,) * len(self.names)
         arrived = (None,) * sum(len(m.receivers) for m in self.model.messages if len(m.receivers) > 1)
         views = (NULL,) * len(self.views)
-        return [State(nothing, nothing, own, env, views, (), arrived) for own in product(*values)]
+        ways = len(ways_of(self.model))
+        losses = (0,) * sum(most is not None for m in self.model.messages for _, most in m.losses)
+        duplicates = (0,) * sum(len(m.duplicates) for m in self.model.messages)
+        queues = ((),) * len(queues_of(self.model))
+        return [
+            State(nothing, nothing, own, env, views, (), arrived, (False,) * ways, losses, duplicates, queues)
+            for own in product(*values)
+        ]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         """Yield every enabled step with its target, and record values out of range."""
@@ -248,8 +266,13 @@ class Reference:
                 for payload in product(*(parameter.domain for parameter in message.parameters)):
                     yield from self._sendings(message, payload, state)
             for receiver in () if self.model.sync else message.receivers:
+                if world.in_flight(message.name, receiver) and world.arriving(message.name, receiver) is None:
+                    continue
                 if world.in_flight(message.name, receiver):
                     yield from self._receiving(message, receiver, state)
+                    yield from self._losing(message, receiver, state)
+                elif world.duplicates.get((message.name, receiver)):
+                    yield from self._duplicating(message, receiver, state)
         for scope in self.model.scopes:
             if self._may_restart(scope.name, world):
                 self._changes = frozenset()
@@ -281,7 +304,12 @@ class Reference:
 
     def _may_send(self, message: Message, world: World) -> bool:
         """Return whether channel, choice, round and scope allow it, whatever its guard says."""
+        places = queues_of(self.model)
         for receiver in message.receivers:
+            if queue := places.get((message.sender, receiver)):
+                if len(world.queues[message.sender, receiver]) == queue:
+                    return False
+                continue
             busy = any(
                 world.in_flight(other.name, receiver)
                 for other in self.model.messages
@@ -289,7 +317,8 @@ class Reference:
             )
             if busy and (message.sender, receiver) not in self.model.unordered:
                 return False
-        return not world.in_flight(message.name) and self._is_open_to(message, world)
+        may_fly = len(message.receivers) == 1 and (message.sender, message.receivers[0]) in places
+        return (may_fly or not world.in_flight(message.name)) and self._is_open_to(message, world)
 
     def _is_open_to(self, message: Message, world: World) -> bool:
         """Return whether choice, round and scope allow a message to be sent."""
@@ -325,7 +354,13 @@ class Reference:
         if not self._assign(message.updates, before, world, message.sender, own):
             return
         last = before.sent[message.name]
-        world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
+        faulty = {role for role, _ in (*message.losses, *message.duplicates, *message.queues)}
+        has_bit = message.repeatable and not faulty.issuperset(message.receivers)
+        for receiver in message.receivers:
+            if (message.sender, receiver) not in self.model.unordered:
+                overtaken = [m.name for m in self.model.messages if m.sender == message.sender and m is not message]
+                world.duplicates |= {key: 0 for key in world.duplicates if key[0] in overtaken and key[1] == receiver}
+        world.send(message.name, Copy(payload, has_bit and last is not None and not last.bit))
         if not self.model.sync:
             self._look(message, before, world, message.sender, own, message.receivers[0])
             self._changes = frozenset()
@@ -336,30 +371,68 @@ class Reference:
     def _receiving(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
         """Yield the receipt by one receiver. The message takes effect with the first one."""
         before, world = self.world(state), self.world(state)
-        copy = world.sent[message.name]
+        copy = world.arriving(message.name, receiver)
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
         several = len(message.receivers) > 1
-        if several and world.received[message.name] == copy:
+        way = message.name, receiver
+        if way in world.duplicates and world.duplicates[way] < world.count[way]:
+            if self._receive_again(message, before, world, own, receiver, is_duplicate=True):
+                yield Move("receive", message.name, (), receiver if several else "", True, True), world.state()
+            return
+        took_effect = not world.transit.get((message.name, "Env"), world.received[message.name] != copy)
+        if several and took_effect:
             if self._receive_again(message, before, world, own, receiver):
                 yield Move("receive", message.name, (), receiver, True), world.state()
         elif self._take_effect(message, before, world, own, (receiver,), (receiver,)):
             yield Move("receive", message.name, (), receiver if several else ""), world.state()
 
+    def _losing(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield the loss on the way to one receiver, where it may still be lost."""
+        world, way = self.world(state), (message.name, receiver)
+        if receiver not in dict(message.losses) or world.losses.get(way, -1) >= world.most.get(way, 0):
+            return
+        if way in world.transit:
+            world.transit[way] = False
+        world.leave(message.name, receiver)
+        if way in world.losses:
+            world.losses[way] += 1
+        if way in world.duplicates:
+            world.duplicates[way] = 0
+        self._changes = frozenset()
+        yield Move("lose", message.name, (), receiver if len(message.receivers) > 1 else ""), world.state()
+
+    def _duplicating(self, message: Message, receiver: str, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield that a message which has arrived is on its way once more."""
+        world, way = self.world(state), (message.name, receiver)
+        world.transit[way] = True
+        world.duplicates[way] -= 1
+        self._changes = frozenset()
+        yield Move("duplicate", message.name, (), receiver if len(message.receivers) > 1 else ""), world.state()
+
     def _receive_again(
-        self, message: Message, before: World, world: World, own: dict[str, Value], receiver: str
+        self,
+        message: Message,
+        before: World,
+        world: World,
+        own: dict[str, Value],
+        receiver: str,
+        *,
+        is_duplicate: bool = False,
     ) -> bool:
         """Receive what has taken effect: only the receiver's own state changes, and what follows from it."""
         if not self._assign(self._receipt(message, receiver), before, world, receiver, own):
             self.out_of_range.add(message.name)
             return False
-        world.arrived[message.name, receiver] = world.sent[message.name]
+        if (message.name, receiver) in world.arrived:
+            world.arrived[message.name, receiver] = world.sent[message.name]
+        world.arrive(message.name, receiver)
         observer_state = self._env_observer_state(before, world, own)
         observer_state.read(("act", receiver))
         observer_state.apply_automatic_rules()
         world.env = observer_state.lives
         self._changes = frozenset(observer_state.changes)
-        self._look(message, before, world, receiver, own, receiver)
+        self._look(message, before, world, receiver, own, receiver, is_duplicate=is_duplicate)
         return True
 
     def _take_effect(
@@ -383,8 +456,10 @@ class Reference:
                 if isinstance(one, PayloadDeadline) and self._ticks_given(one.value, before, own) < 1:
                     self.out_of_range.add(message.name)
                     return False
-        world.received[message.name] = world.sent[message.name]
+        world.received[message.name] = world.arriving(message.name, receivers[0])
+        world.arrive(message.name, "Env")
         for receiver in receivers:
+            world.arrive(message.name, receiver)
             if (message.name, receiver) in world.arrived:
                 world.arrived[message.name, receiver] = world.sent[message.name]
         observer_state = self._env_observer_state(before, world, own)
@@ -467,12 +542,20 @@ class Reference:
         )
 
     def _look(
-        self, message: Message, before: World, world: World, role: str, own: dict[str, Value], receiver: str
+        self,
+        message: Message,
+        before: World,
+        world: World,
+        role: str,
+        own: dict[str, Value],
+        receiver: str,
+        *,
+        is_duplicate: bool = False,
     ) -> None:
         """Let a role's views follow a message that it has just sent or received."""
         observer_state = self._view_observer_state(before, world, role, own)
-        observer_state.read(("message", f"{message.name} {receiver}"))
-        for operation in message.operations:
+        observer_state.read(("act", receiver) if is_duplicate else ("message", f"{message.name} {receiver}"))
+        for operation in () if is_duplicate else message.operations:
             observer_state.perform(operation)
         observer_state.apply_automatic_rules()
         world.views |= {(name, role): life for name, life in observer_state.lives.items()}

@@ -5,7 +5,8 @@ bounded channel, and the age of each message that its channel's bounds look at. 
 definitions, message by message and state by state:
 
 * a message is *due* where it could be sent but for a full channel;
-* its *age* counts ticks since it became due, for a repeatable message only until it is first sent in the round;
+* its *age* counts ticks since it became due, for a repeatable message only until it is first sent in the round unless
+  it may be lost; a sending sets it to 0;
 * there is no tick while a message is as old as the delay of its channel, while a message can be sent whose age has
   reached its bound, or, where delays or bounds are given, while a restart can be taken;
 * while a message is overdue, its sender sends on this channel only what has been due at least as long.
@@ -162,8 +163,8 @@ class TimedReference(Reference):
     # --- due messages and the clock
 
     def _is_awaited(self, message: Message, world: World) -> bool:
-        """Return whether a message is due, and for the first time in this round."""
-        return world.sent[message.name] is None and self.is_due(message, world)
+        """Return whether a message is due, and for the first time in this round or as a retry."""
+        return (world.sent[message.name] is None or bool(message.losses)) and self.is_due(message, world)
 
     def _is_overdue(self, name: str, ages: Mapping[str, int], awaited: Collection[str]) -> bool:
         return name in self.bounds and name in awaited and ages[name] >= self.bounds[name]

@@ -173,6 +173,98 @@ def test_versions_with_open_types_are_not_compared() -> None:
     assert comparison.no_longer.incomplete
 
 
+_AMOUNTS = """
+cpl 2
+
+protocol P {{
+  role A
+  role B {{ var last: money(USD) = 0 USD }}
+  A -> B : ask(price: money(USD)){clauses}
+  B -> A : answer(price: money(USD), share: decimal(2)) after ask {guard}
+  property p: {formula}
+}}
+"""
+
+
+def _amounts(clauses: str = "", guard: str = "", formula: str = "AG (answer -> answer.price = ask.price)") -> str:
+    return _AMOUNTS.format(clauses=clauses, guard=guard, formula=formula)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "if price < 3",
+        "if price < 3 EUR",
+        "if price < share",
+        "if price = 3.00",
+        "if share < 1 USD",
+        "if price + 1 USD < 3 USD",
+        'if price = "3 USD"',
+    ],
+)
+def test_amounts_are_compared_with_those_of_their_type(wrong: str) -> None:
+    assert "type-mismatch" in [one.code for one in analysed(_amounts(guard=wrong)).diagnostics]
+
+
+@pytest.mark.parametrize("wrong", ["if price < 0.001 USD", "if share < 0.001", "if price < 99999999999999999 USD"])
+def test_constants_have_the_places_of_their_type(wrong: str) -> None:
+    assert [one.code for one in analysed(_amounts(guard=wrong)).diagnostics if one.is_error] == ["value-out-of-range"]
+
+
+def test_constants_are_written_in_several_ways() -> None:
+    text = _amounts(
+        guard="if price <= 3 USD & price != 3.00 USD & share > 0 & share < 0.5 & share != 0.50 & price > -1 USD"
+    )
+    constants = {one.type: one.constants for one in checked(text).data if len(one.constants) > 1}
+    assert constants == {"money(USD)": ("-1.00 USD", "3.00 USD"), "decimal(2)": ("0.00", "0.50")}
+
+
+def test_role_may_be_called_as_a_currency() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  role USD { var n: 0..3 = 0 }
+  role B
+  USD -> B : one if n = 0  set n := 1
+  B -> USD : two if 3 > 2
+  USD -> B : three after two  unless n = 3
+  USD -> B : four
+  property p: AG (one -> USD.n = 1)
+}
+"""
+    assert [message.name for message in checked(text).messages] == ["one", "two", "three", "four"]
+
+
+def test_amounts_without_order_are_compared_as_texts_are() -> None:
+    (data,) = (one for one in checked(_amounts(clauses=" repeatable")).data if ("ask", "price") in one.places)
+    assert (data.is_ordered, data.values) == (False, ("1.00 USD", "2.00 USD", "3.00 USD"))
+    compilation = _compiled(_amounts(formula="AG (answer -> K(B, answer.price = ask.price))"))
+    assert _result(compilation, compilation.questions(["p"])[0])[0] == "fails"
+
+
+@pytest.mark.parametrize(
+    ("clauses", "formula", "reason"),
+    [
+        (" repeatable", "AG (answer -> answer.price <= ask.price)", "again and again"),
+        ("", "AG (answer -> K(B, answer.price <= ask.price))", "knowledge"),
+    ],
+)
+def test_order_is_undecided_where_choices_are_not_counted(clauses: str, formula: str, reason: str) -> None:
+    compilation = _compiled(_amounts(clauses=clauses, formula=formula))
+    answer, why, _ = _result(compilation, compilation.questions(["p"])[0])
+    assert answer == "unknown"
+    assert why is not None
+    assert reason in why
+
+
+def test_too_many_ordered_amounts_are_rejected() -> None:
+    messages = "\n".join(f"A -> B : m{number}(h: decimal(1))" for number in range(11))
+    compared = " & ".join(f"m0.h < m{number}.h" for number in range(1, 11))
+    text = f"cpl 2\n\nprotocol P {{ role A role B {messages} property p: EF ({compared}) }}"
+    assert [one.code for one in analysed(text).diagnostics if one.is_error] == ["too-large"]
+
+
 def test_report_of_a_file_names_the_rule_once() -> None:
     compilation = _compiled(_text())
     results = list(compilation.verify(compilation.questions(["same"]) * 2))

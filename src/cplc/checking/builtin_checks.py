@@ -598,6 +598,7 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
     parts: list[Part] = []
     for commitment in system.commitments:
         able: Formula
+        repair = "let its antecedent wait for what others have to do first"
         if is_judged_by_its_consequent(system, commitment):
             promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
             able = f.Enforces((commitment.debtor,), promised, uniform)
@@ -605,8 +606,10 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
+            if commitment.content:
+                alone = f"let its content depend on messages of {commitment.debtor} alone"
+                repair = f"{alone}, and guard those that break it"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
-        repair = "let its antecedent wait for what others have to do first"
         parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))
     text = (
         "whenever a commitment is active, its debtor can keep it in time, whatever others do" if system.bounded else ""

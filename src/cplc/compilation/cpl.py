@@ -414,7 +414,7 @@ class CplCompilation(Compilation):
             return ""
         from cplc.lowering.open_domains import unsupported
 
-        return unsupported(formula)
+        return unsupported(formula, self.model)
 
     @property
     def _uniform(self) -> bool:
@@ -477,17 +477,40 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
+        has_order = any(one.is_ordered for one in self.model.data)
         for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
-            if result.answer == "fails" and self.model.has_ticks:
-                from cplc.compilation.helping_bounds import with_helping_bounds
+            if result.answer == "fails":
+                result = self._with_remedies(result, engine)
+            if has_order:
+                from cplc.compilation.concrete_amounts import with_concrete_amounts
 
-                yield with_helping_bounds(self, result, engine)
-            else:
-                yield result
+                result = with_concrete_amounts(result, self.model)
+            yield result
         if thresholds:
             from cplc.compilation.participants import LineChecker
 
             yield from LineChecker(self).answers(thresholds)
+
+    def _with_remedies(self, result: Result, engine: EngineName) -> Result:
+        """Return a failure with the bounds or the channels under which the property would hold."""
+        if self.model.has_ticks:
+            from cplc.compilation.helping_bounds import with_helping_bounds
+
+            result = with_helping_bounds(self, result, engine)
+        if self._reliable is not None:
+            from cplc.compilation.reliable_channels import with_reliable_answer
+
+            result = with_reliable_answer(self, self._reliable, result, engine)
+        return result
+
+    @cached_property
+    def _reliable(self) -> CplCompilation | None:
+        """The same protocol on reliable channels, if some may lose or duplicate messages."""
+        if not any(message.unreliably_to for message in self.model.messages):
+            return None
+        from cplc.compilation.reliable_channels import without_losses
+
+        return without_losses(self)
 
     def never_reached(self) -> NeverReached | None:
         """Return the questions about commitments that may never bind anybody, unless all usual checks are off."""

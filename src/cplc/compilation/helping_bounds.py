@@ -77,11 +77,12 @@ def _candidates(model: CheckedModel) -> Iterator[tuple[tuple[str, ...], bool]]:
 
 
 def _unbounded(model: CheckedModel) -> tuple[tuple[str, str], ...]:
-    """Return the channels on which messages may take any time."""
+    """Return the channels on which messages may take any time, and can have a bound."""
     if model.sync:
         return ()
     ends = dict.fromkeys(channel for message in model.messages for channel in message.channels)
-    return tuple(one for one in ends if one not in model.delays)
+    queued = {(message.sender, receiver) for message in model.messages for receiver, _ in message.queues}
+    return tuple(one for one in ends if one not in model.delays and one not in queued)
 
 
 def _largest(decided: Callable[[int], Answer]) -> int | None:

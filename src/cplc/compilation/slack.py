@@ -239,10 +239,12 @@ def bounded(model: CheckedModel, name: str, limits: Limits, without: tuple[str, 
         for message in model.messages
     )
 
+    queued = {(message.sender, receiver) for message in messages for receiver, _ in message.queues}
+
     def delays() -> Iterator[tuple[tuple[str, str], int]]:
         for sender, receiver in dict.fromkeys(channel for message in messages for channel in message.channels):
             delay = ticks.get(Limited(family[sender], family[receiver]))
-            if delay is not None:
+            if delay is not None and (sender, receiver) not in queued:
                 yield (sender, receiver), delay
 
     sent_within: dict[int, list[str]] = {}

@@ -175,7 +175,7 @@ class _Analysing:
     @cached_property
     def has_silence(self) -> bool:
         """True if some other role may stay silent somewhere where it counts."""
-        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().counting)
+        return any(one.explored.model.has(ActionKind.SEND) for one in self.cache().counting)
 
     @property
     def has_decisions(self) -> bool:
@@ -542,8 +542,9 @@ def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterato
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
     """Return an end that does or does not satisfy the condition, preferably one that is not reached by walking away."""
-    model = group.built.explored.model
-    ends = [at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal]
+    ends = [at for at in group.built.terminal if bool(group.goal_states[at]) == is_goal]
+    if not group.built.has_decisions:
+        return min(ends, default=None)
     return min(ends, key=lambda at: at not in group.built.reached_by_acting, default=None)
 
 

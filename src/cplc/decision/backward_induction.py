@@ -74,6 +74,8 @@ class LayeredMdp:
     target: Indices
     """The place of the target of each transition."""
     step: Indices
+    most_events: int
+    """The largest number of events of an action."""
 
     @property
     def is_wide(self) -> bool:
@@ -86,7 +88,8 @@ def layered(model: Mdp) -> LayeredMdp | None:
         np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition, model.target)
     )
     outgoing = first_transition[first_event[first_action]]
-    depths = list(_states_by_depth(outgoing, target))
+    known_depths = model.depths()
+    depths = list(_states_by_depth(outgoing, target) if known_depths is None else states_of_depths(known_depths))
     order = np.concatenate(depths)
     if len(order) < len(model):
         return None
@@ -120,7 +123,26 @@ def layered(model: Mdp) -> LayeredMdp | None:
         )
         begin = end
     step = np.array(model.step, np.int64)
-    return LayeredMdp(order, len(depths[0]), layers, place[target[transitions]], step[transitions])
+    most_events = int(np.diff(first_event).max(initial=1))
+    return LayeredMdp(order, len(depths[0]), layers, place[target[transitions]], step[transitions], most_events)
+
+
+def states_of_depths(depth: Indices) -> list[Indices]:
+    """Return the states of each depth."""
+    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def depths_of(model: Mdp) -> Indices:
+    """Return the depth of each state of an acyclic model."""
+    first_action, first_event, first_transition = (
+        np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition)
+    )
+    depth = np.zeros(len(model), np.int64)
+    outgoing = first_transition[first_event[first_action]]
+    for level, states in enumerate(_states_by_depth(outgoing, np.array(model.target, np.int64))):
+        depth[states] = level
+    return depth
 
 
 def _states_by_depth(outgoing: Indices, target: Indices) -> Iterator[Indices]:

@@ -28,13 +28,13 @@ from cplc.decision.component_partition import (
     whole_component,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
-from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import Scopes, committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, step_rewards
-from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve
+from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.logic.expressions import (
     Expr,
     Read,
@@ -78,12 +78,22 @@ class ComponentMdp:
         return len(self.explored.model)
 
     @cached_property
+    def terminal(self) -> Sequence[int]:
+        """The terminal states."""
+        model = self.explored.model
+        if len(model) >= MIN_LAYERED_STATES and not model.is_composed:
+            from cplc.decision.reachable_states import terminal_states
+
+            return terminal_states(model)
+        return model.terminal_states()
+
+    @property
     def ends(self) -> int:
-        return sum(map(self.explored.model.is_end, range(self.states)))
+        return len(self.terminal)
 
     @cached_property
     def has_decisions(self) -> bool:
-        return ActionKind.CONTROLLED in self.explored.model.kind
+        return self.explored.model.has(ActionKind.CONTROLLED)
 
     @property
     def initial(self) -> range:
@@ -91,16 +101,13 @@ class ComponentMdp:
 
     def goal_states(self, condition: Expr) -> bytes:
         """Return the terminal states in which the condition holds, as a mask."""
-        holds = self.holds(condition)
-        model = self.explored.model
-        return bytes(model.is_end(at) and here for at, here in enumerate(holds))
-
-    def holds(self, condition: Expr) -> list[bool]:
-        """Return whether the condition holds in each state."""
-        game = self.explored.game
+        game, states = self.explored.game, self.explored.states
         test, mask = game.packing.condition(condition), game.packing.mask(reads(condition))
         table = MemoTable(lambda pattern: bool(test(pattern)))
-        return [table[state & mask] for state in self.explored.states]
+        goals = bytearray(len(states))
+        for at in self.terminal:
+            goals[at] = table[states[at] & mask]
+        return bytes(goals)
 
     @cached_property
     def participating(self) -> ComponentMdp | None:
@@ -169,8 +176,8 @@ class ComponentMdp:
         """Return this model with the probabilities of a component that is isomorphic up to them."""
         certain, *mine = self.explored.model.chances
         bounds = zip(mine, component.bounds, strict=True)
-        model = with_chances(
-            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+        model = self.explored.model.with_chances(
+            [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
         copy = ComponentMdp(self.component, replace(self.explored, model=model))
         assert self.ordered.is_acyclic or self.ordered.max_roundings  # computed once and shared by all copies
@@ -179,7 +186,7 @@ class ComponentMdp:
         return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
-        return self.ordered.with_model(with_chances(self.explored.model, chances))
+        return self.ordered.with_model(self.explored.model.with_chances(chances))
 
 
 @dataclass(frozen=True)
@@ -333,11 +340,7 @@ class ComponentCache:
                 if like is not None and like.states <= most:
                     cached = like.with_beliefs_of(component)
                 else:
-                    explored = explore(
-                        component.system, component.participant, min(limit, most),
-                        attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
-                    )  # fmt: skip
-                    cached = ComponentMdp(component, explored)
+                    cached = ComponentMdp(component, self._explored(component, min(limit, most)))
                     self.first_of_shape[self.shape(component)] = cached
                 self._keep(key, cached)
             except ResourceExhausted:
@@ -345,6 +348,30 @@ class ComponentCache:
                     raise
                 self._state_lower_bound[key] = limit
         return cached
+
+    def _explored(self, component: Component, limit: int) -> ExploredMdp:
+        if component is self.whole and not self.split and self.semantics == "game":
+            from cplc.decision.composition import composed
+
+            whole = composed(component, self._parts_of_whole, self.attitude, self.assumed, limit)
+            if whole is not None:
+                return whole
+        return explore(
+            component.system, component.participant, limit,
+            attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
+        )  # fmt: skip
+
+    @cached_property
+    def _parts_of_whole(self) -> Sequence[tuple[Component, ComponentMdp]]:
+        """The independent components of the whole system, each with a model that is isomorphic to it."""
+        if self.partition is None:
+            return ()
+        cache = ComponentCache(
+            self.system, self.participant, self.exact, self.fairness, True, self.limit, self.attitude, self.assumed
+        )
+        cache.share_components(self)
+        models = ((component, cache.listed(component, self.limit)) for component in self.partition.components(()))
+        return [(component, built) for component, built in models if built is not None]
 
     def _keep(self, key: object, built: ComponentMdp) -> None:
         self.built[key] = built

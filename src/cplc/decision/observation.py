@@ -20,12 +20,12 @@ from cplc.decision.mdp import Mdp
 from cplc.decision.results import Bounds, Number
 from cplc.decision.rewards import expected_total_reward
 from cplc.decision.value_iteration import (
-    MIN_LAYERED_STATES,
     OrderedMdp,
     ReachabilityObjective,
     ValueBounds,
     is_optimal,
     solve,
+    uses_arrays,
 )
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -214,7 +214,7 @@ def fixed(whole: ObservedMdp, plan: Plan) -> ObservedMdp:
     Where the choice is not possible the participant waits, and where it cannot wait the world chooses for it.
     """
     model = whole.model
-    if len(model) >= MIN_LAYERED_STATES:
+    if uses_arrays(model):
         from cplc.decision.fixed_choices import with_plan
 
         restricted, names_of_events = with_plan(whole.numbered, plan)

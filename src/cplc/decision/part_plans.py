@@ -15,7 +15,7 @@ from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initi
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp, uses_arrays
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -80,7 +80,7 @@ class PartPlan:
 
     def _reached(self) -> Sequence[bool]:
         model = self.model.model
-        if len(model) >= MIN_LAYERED_STATES:
+        if uses_arrays(model):
             from cplc.decision.reachable_states import reachable
 
             return list(reachable(model).tolist())

@@ -38,7 +38,7 @@ from cplc.decision.observation import (
     unfolded,
 )
 from cplc.decision.results import Bounds, Number
-from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp, uses_arrays
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 
@@ -71,7 +71,7 @@ def _is_in(model: Mdp, at: int, scope: frozenset[int] | None) -> bool:
 
 def takes_part(model: Mdp, scopes: Scopes = None) -> bool:
     """Return whether the plan takes part, in a model in which it is fixed."""
-    if scopes is None and len(model) >= MIN_LAYERED_STATES:
+    if scopes is None and uses_arrays(model):
         from cplc.decision.reachable_states import has_reachable_send
 
         return has_reachable_send(model)
@@ -91,7 +91,7 @@ def first_sends(whole: ObservedMdp, scopes: Scopes = None) -> list[tuple[Hashabl
 
 def reached_by_acting(model: Mdp) -> list[int]:
     """Return the states that are reached without waiting where something can be sent."""
-    if len(model) >= MIN_LAYERED_STATES:
+    if uses_arrays(model):
         from cplc.decision.reachable_states import reachable
 
         return [at for at, is_reached in enumerate(reachable(model, acting=True).tolist()) if is_reached]
@@ -166,6 +166,8 @@ def committed(model: Mdp, scopes: Scopes = None) -> Committed | None:
 
     In a cyclic model the obligation may be put off forever, so figures are upper bounds there.
     """
+    if not model.has(ActionKind.CONTROLLED):
+        return None
     each = [(scope, _live(model, scope)) for scope in _each(scopes)]
     possible = [(scope, live) for scope, live in each if any(at in live for at in range(model.initial))]
     return _Building(model, possible).result() if possible else None

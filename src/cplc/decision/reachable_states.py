@@ -34,6 +34,11 @@ def reachable(model: Mdp, *, acting: bool = False) -> Mask:
     return reached
 
 
+def terminal_states(model: Mdp) -> list[int]:
+    result: list[int] = np.flatnonzero(np.diff(np.array(model.first_action, np.int64)) == 0).tolist()
+    return result
+
+
 def has_reachable_send(model: Mdp) -> bool:
     """Return whether the participant sends something on some run."""
     first_action, first_event, _ = _starts(model)

@@ -140,7 +140,7 @@ _MAX_CELLS = 400_000
 
 def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[CdfBounds, ...]:
     """Return the bounds at the values, ascending, where they change; the model is acyclic."""
-    spans = _reward_ranges(ordered, of)
+    spans = reward_ranges(ordered, of)
     cells = sum(most - least for least, most in spans)
     if cells > (_MAX_CELLS // 10 if exact else _MAX_CELLS):
         raise ResourceExhausted("the total reward has too many values")
@@ -161,7 +161,8 @@ RewardRange = tuple[int, int]
 """The least and the greatest remaining reward."""
 
 
-def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
+def reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
+    """Return the least and the greatest remaining reward of a run from each state; the model is acyclic."""
     model = ordered.model
     ranges: list[RewardRange] = [(0, 0)] * len(model)
     for (state,) in ordered.sccs:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,20 @@ MIN_LAYERED_STATES = 256
 """Number of states from which arrays are faster than single states."""
 
 
+def uses_arrays(model: Mdp) -> bool:
+    """Return whether a model is large enough for arrays, and numpy is there: a browser may lack it."""
+    return len(model) >= MIN_LAYERED_STATES and _has_numpy()
+
+
+@cache
+def _has_numpy() -> bool:
+    try:
+        import_module("numpy")
+    except ImportError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class OrderedMdp:
     """An MDP with its strongly connected components in reverse topological order."""
@@ -40,7 +55,7 @@ class OrderedMdp:
     @cached_property
     def layers(self) -> LayeredMdp | None:
         """The layers of a model that is large and acyclic."""
-        if len(self.model) < MIN_LAYERED_STATES:
+        if not uses_arrays(self.model):
             return None
         from cplc.decision.backward_induction import layered
 
@@ -60,7 +75,7 @@ class OrderedMdp:
 
     @cached_property
     def is_acyclic(self) -> bool:
-        return self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
+        return self.model.is_composed or self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
 
     def is_cyclic(self, scc: Sequence[int]) -> bool:
         return len(scc) > 1 or scc[0] in self.model.after(scc[0])
@@ -75,9 +90,11 @@ class OrderedMdp:
     def max_roundings(self) -> int:
         """Maximum number of roundings between an end and an initial state."""
         model = self.model
-        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
+        if model.is_composed:
+            return model.longest_path * (model.most_events + 4)
         if self.layers is not None:
-            return len(self.layers.layers) * (most + 4)
+            return len(self.layers.layers) * (self.layers.most_events + 4)
+        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
         depth = [0] * len(model)
         for scc in self.sccs:
             inside = set(scc)
@@ -140,13 +157,17 @@ def _dynamic_programming(
     ordered: OrderedMdp, question: ReachabilityObjective, upper: bool
 ) -> tuple[list[Number], bool]:
     model = ordered.model
+    if model.is_composed and not question.exact:
+        values = model.reachability_values(question.goal_states, question.worst)
+        if values is not None:
+            return values, True
     if (layers := ordered.wide_layers) is not None:
         from cplc.decision.backward_induction import reachability_values
 
         return reachability_values(layers, model.chances, question.goal_states, question.worst, question.exact), True
     one: Number = Fraction(1) if question.exact else 1.0
     nothing = one - one
-    values: list[Number] = [nothing] * len(model)
+    values = [nothing] * len(model)
     value_of = bellman_operator(model, values, question.worst, question.exact)
     tight = True
     acyclic = ordered.is_acyclic

@@ -17,7 +17,7 @@ from cplc.drawing.protocol_diagrams import (
 )
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
-from cplc.report.step_text import changes, step_text
+from cplc.report.step_text import changes, first_sent, lost_to, step_text
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 
@@ -62,6 +62,10 @@ class Chart:
     left_out: tuple[str, ...] = ()
 
 
+_InFlight = dict[tuple[str, str], list[tuple[int, str, bool]]]
+"""The sendings of a message that a receiver has yet to get: row and label, and whether the row is that of a fold."""
+
+
 def run_chart(system: System, run: Run, title: str, family: Callable[[str], str], folds: Sequence[range] = ()) -> Chart:
     """Return the chart of a run; a message that is received immediately after sending is one row.
 
@@ -69,9 +73,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     """
     events: list[Event] = []
     row_of_step: list[int] = []
-    in_flight: dict[tuple[str, str], int] = {}
-    folded: dict[tuple[str, str], tuple[int, str]] = {}
-    """Messages that are sent in a fold, and their receivers: the row of the fold, and the label of the message."""
+    in_flight: _InFlight = {}
     fold_at = {position: fold for fold in folds for position in fold}
     before = run.start
     for position, move in enumerate(run.moves):
@@ -79,7 +81,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
             if position == fold.start:
                 events.append(Event("wide", "", "", f"… {len(fold)} steps that do not matter"))
             row_of_step.append(len(events) - 1)
-            _fold_message(system, before, move, len(events) - 1, in_flight, folded)
+            _fold_message(system, before, move, len(events) - 1, in_flight)
             before = move.state
             continue
         text = step_text(system, before, move)
@@ -87,27 +89,32 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
         step = None if move.step is None else system.steps[move.step]
         message = None if step is None else system.message.get(step.event)
         label = text.partition(" : ")[2]
-        if step is None or message is None or step.kind in ("tick", "restart"):
+        if step is None or message is None or step.kind in ("tick", "restart", "duplicate"):
             events.append(Event("wide", "", "", text, notes))
         elif step.kind == "exchange":
             arrows = [Event("message", message.sender, one, label or step.event) for one in message.receivers]
             events += [*arrows[:-1], replace(arrows[-1], notes=notes)]
         elif step.kind == "send":
-            in_flight.update({(step.event, receiver): len(events) for receiver in message.receivers})
+            for receiver in message.receivers:
+                in_flight.setdefault((step.event, receiver), []).append((len(events), label or step.event, False))
             events.append(Event("send", message.sender, message.receivers[0], label or step.event, notes))
+        elif step.kind == "lose":
+            receiver = lost_to(message, step)
+            row, label, _ = first_sent(in_flight, (step.event, receiver)) or (None, step.event, False)
+            events.append(Event("lost", message.sender, receiver, label, ("lost",), row))
         else:
-            sent = in_flight.pop((step.event, step.actor), None)
-            if sent is not None and sent == len(events) - 1 and not message.has_several_receivers:
-                events[sent] = replace(events[sent], kind="message", notes=(*events[sent].notes, *notes))
+            row, label, is_folded = first_sent(in_flight, (step.event, step.actor)) or (None, step.event, False)
+            if row is not None and row == len(events) - 1 and not is_folded and not message.has_several_receivers:
+                events[row] = replace(events[row], kind="message", notes=(*events[row].notes, *notes))
             else:
-                label = step.event if sent is None else events[sent].label
-                sent, label = folded.pop((step.event, step.actor), (sent, label))
-                events.append(Event("receive", message.sender, step.actor, label, notes, sent))
+                events.append(Event("receive", message.sender, step.actor, label, notes, row))
         row_of_step.append(len(events) - 1)
         before = move.state
     events += [
         replace(events[row], kind="lost", target=receiver, notes=("never received",), sent_row=row)
-        for (_, receiver), row in sorted(in_flight.items(), key=lambda one: one[1])
+        for row, receiver in sorted(
+            (row, receiver) for (_, receiver), sent in in_flight.items() for row, _, is_folded in sent if not is_folded
+        )
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):
@@ -127,20 +134,20 @@ def _fold_message(
     before: State,
     move: Move,
     row: int,
-    in_flight: dict[tuple[str, str], int],
-    folded: dict[tuple[str, str], tuple[int, str]],
+    in_flight: _InFlight,
 ) -> None:
-    """Note a message that is sent or received in a fold, in that row."""
+    """Note a message that is sent, received or lost in a fold, in that row."""
     step = None if move.step is None else system.steps[move.step]
     message = None if step is None else system.message.get(step.event)
     if step is None or message is None:
         return
     if step.kind == "send":
         label = step_text(system, before, move).partition(" : ")[2] or step.event
-        folded.update({(step.event, receiver): (row, label) for receiver in message.receivers})
-    elif step.kind == "receive":
-        in_flight.pop((step.event, step.actor), None)
-        folded.pop((step.event, step.actor), None)
+        for receiver in message.receivers:
+            in_flight.setdefault((step.event, receiver), []).append((row, label, True))
+    elif step.kind in ("receive", "lose"):
+        receiver = step.actor if step.kind == "receive" else lost_to(message, step)
+        first_sent(in_flight, (step.event, receiver))
 
 
 def _truncated(sequence: Chart) -> Chart:

@@ -151,6 +151,8 @@ def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) 
     if last is None:
         return ""
     match text:
+        case "money" | "decimal" if last.text == ":":
+            return "calls"
         case "{":
             along = last.kind == "word" and last.text in ("A", "E")
             return "" if along or last.text in (":", "(", ",") else "block"
@@ -197,7 +199,7 @@ def gap(before: Token, after: Token) -> str:
         case (Token(text="{") as brace, _) | (_, Token(text="}") as brace):
             return " " if brace.sense == "block" else ""
         case _, Token(text="("):
-            return "" if before.sense == "calls" else " "
+            return "" if before.sense == "calls" or before.text in ("lossy", "duplicating") else " "
         case _, Token(text="["):
             return "" if before.kind in ("word", "name") or before.text in (")", "]", "}", ">>") else " "
         case Token(kind="word", text="A" | "E"), Token(text="{", sense=""):

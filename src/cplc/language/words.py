@@ -54,7 +54,7 @@ WORDS: Final = (
     Word("commitment", "declaration", "`C(debtor, creditor, antecedent, consequent)`: once the antecedent holds, "
          "the debtor owes the creditor the consequent.",
          "commitment name = C(debtor, creditor, antecedent, consequent)"),
-    Word("channel", "declaration", "How channels carry messages: in any number and order, and within how many ticks.",
+    Word("channel", "declaration", "How channels carry messages: in which order, with which faults, how fast.",
          "channel Sender -> Receiver unordered within 2"),
     Word("empower", "declaration", "Lets a third party perform operations on commitments of others.",
          "empower Arbiter to release refund, expire goods"),
@@ -105,7 +105,13 @@ WORDS: Final = (
          continues=("commitment",)),
     Word("fails", "contextual", "the formula does not hold in every initial state"),
     Word("holds", "contextual", "the formula holds in every initial state"),
+    Word("fifo", "contextual", "`fifo n`: a queue of at most `n` messages; the sender waits while it is full",
+         continues=("channel",)),
     Word("in", "contextual"),
+    Word("duplicating", "contextual", "a message may arrive twice, with `duplicating(n)` up to `n` more times",
+         continues=("channel",)),
+    Word("lossy", "contextual", "messages may be lost; with `lossy(n)` each at most `n` times in a row",
+         continues=("channel",)),
     Word("plays", "contextual"),
     Word("receipt", "contextual"),
     Word("retaining", "contextual", "the old debtor stays bound until the new one ends"),
@@ -121,6 +127,8 @@ WORDS: Final = (
     Word("bool", "type"),
     Word("id", "open type", "any number of values, which are only copied and compared, such as the numbers of orders"),
     Word("text", "open type", "any number of texts, which are only copied and compared"),
+    Word("money", "open type", "`money(USD)`: exact amounts of a currency, which are copied, compared and ordered"),
+    Word("decimal", "open type", "`decimal(2)`: decimals with so many places, which are copied, compared and ordered"),
 
     # Steps without a role.
     Word("tick", "step", "`does(tick)`: time passes in the step that the run takes next"),

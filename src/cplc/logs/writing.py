@@ -183,6 +183,8 @@ class Recorder:
         self._step = min(_STEP, tick // (most + 1))
         self._sent: dict[str, dict[str, object]] = {}
         """The payload of each message when it was sent last."""
+        self._queued = {message for one in system.variables if one.kind == "queue" for message in one.domain}
+        """Messages of which several may be in flight: a receipt does not tell which sending it is of."""
         self._case: int | None = None
         self._ticks = self._taken = 0
 
@@ -199,8 +201,8 @@ class Recorder:
             case "send" | "exchange":
                 values = self._sent[taken.event] = dict(taken.payload)
             case "receive":
-                values = self._sent.get(taken.event, {})
-            case "restart":
+                values = {} if taken.event in self._queued else self._sent.get(taken.event, {})
+            case "restart" | "lose" | "duplicate":
                 return None
         message = self._messages[taken.event]
         self._taken += 1

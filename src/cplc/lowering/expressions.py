@@ -6,11 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Final, Protocol
 
+from cplc.language.amounts import number_in
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle_analysis import open_states
-from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
+from cplc.lowering.variable_names import (
+    copy_variable,
+    field_variable,
+    parity_variable,
+    place_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Message
@@ -122,13 +130,34 @@ def copy_holders(message: Message, *, sync: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*message.roles, effect_observer(message, sync=sync))))
 
 
+def transit_holders(message: Message) -> tuple[str, ...]:
+    """Return the observers with a variable of whether the message is on its way to them.
+
+    Of a message that is sent again, `Env` has one as well if there are several receivers: of whether this sending has
+    taken effect.
+    """
+    queues = dict(message.queues)
+    receivers = tuple(receiver for receiver in message.unreliably_to if receiver not in queues)
+    has_own = message.tracked_to and message.repeatable and message.has_several_receivers
+    return (*receivers, ENV) if has_own else receivers
+
+
 def in_flight(message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
     """Return the condition that the message is in flight to some receiver."""
     return e.disj(in_flight_to(receiver, message, read) for receiver in message.receivers)
 
 
 def in_flight_to(receiver: str, message: Message, read: Callable[[str], Expr] = e.Read) -> Expr:
-    """Return the condition that the sender's copy is set and differs from the receiver's."""
+    """Return the condition that the sender's copy is set and differs from the receiver's.
+
+    Where the message may be lost or duplicated or is in a queue, copies do not tell, and variables of `Env` do.
+    """
+    places = dict(message.queues).get(receiver, 0)
+    if places:
+        queue = (read(place_variable(message.sender, receiver, place)) for place in range(1, places + 1))
+        return e.disj(e.equal(one, e.Const(message.name)) for one in queue)
+    if receiver in transit_holders(message):
+        return read(transit_variable(message.name, receiver))
     sent = read(copy_variable(message.name, message.sender))
     received = read(copy_variable(message.name, receiver))
     if not message.repeatable:
@@ -168,14 +197,46 @@ def condition(term: t.Term, interpretation: Interpretation) -> Expr:
             first, second = condition(left, interpretation), condition(right, interpretation)
             return e.ite(first, second, e.negate(second))
         case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
-            return _comparison(term.op, _value(left, interpretation), _value(right, interpretation))
+            less = AmountOrder(interpretation.model.ordered_amounts) if interpretation.model.data else e.less
+            return _comparison(term.op, _value(left, interpretation), _value(right, interpretation), less)
         case t.Terminal() if interpretation.terminal is not None:
             return interpretation.terminal
         case _:
             raise AssertionError(f"not a condition: {term}")
 
 
-def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> Expr:
+@dataclass(frozen=True, slots=True)
+class AmountOrder:
+    """The strict order of amounts, which expressions have as words: it is spelled out over their domains."""
+
+    amounts: Mapping[str, tuple[str, ...]]
+    """The amounts of variables and of fields, in ascending order."""
+
+    def __call__(self, left: Expr, right: Expr) -> Expr:
+        match left, right:
+            case e.Ite(when, then, otherwise), _:
+                return e.ite(when, self(then, right), self(otherwise, right))
+            case _, e.Ite(when, then, otherwise):
+                return e.ite(when, self(left, then), self(left, otherwise))
+            case e.Const(str() as one), e.Const(str() as other):
+                return e.TRUE if number_in(one) < number_in(other) else e.FALSE
+            case e.Read(), e.Const(str() as bound) if (amounts := self._of(left)) is not None:
+                return e.one_of(left, (one for one in amounts if number_in(one) < number_in(bound)))
+            case e.Const(str() as bound), e.Read() if (amounts := self._of(right)) is not None:
+                return e.one_of(right, (one for one in amounts if number_in(one) > number_in(bound)))
+            case e.Read(), e.Read() if (amounts := self._of(left)) is not None:
+                below = (e.one_of(left, amounts[:at]) for at in range(len(amounts)))
+                return e.disj(
+                    e.conj((e.equal(right, e.Const(one)), less)) for one, less in zip(amounts, below, strict=True)
+                )
+            case _:
+                return e.less(left, right)
+
+    def _of(self, read: Expr) -> tuple[str, ...] | None:
+        return self.amounts.get(read.variable.partition("@")[0]) if isinstance(read, e.Read) else None
+
+
+def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr], less: Callable[[Expr, Expr], Expr]) -> Expr:
     """Compare two values; false if one of them is undefined, for ``!=`` too."""
     (left_defined, a), (right_defined, b) = left, right
     match op:
@@ -184,13 +245,13 @@ def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> E
         case "!=":
             outcome = e.negate(e.equal(a, b))
         case "<":
-            outcome = e.less(a, b)
+            outcome = less(a, b)
         case ">":
-            outcome = e.less(b, a)
+            outcome = less(b, a)
         case "<=":
-            outcome = e.negate(e.less(b, a))
+            outcome = e.negate(less(b, a))
         case _:
-            outcome = e.negate(e.less(a, b))
+            outcome = e.negate(less(a, b))
     return e.conj((left_defined, right_defined, outcome))
 
 

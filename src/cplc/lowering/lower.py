@@ -7,11 +7,26 @@ from collections.abc import Iterable, Iterator
 from cplc.logic import expressions as e
 from cplc.logic.expressions import value_text
 from cplc.lowering.condition_dependencies import ConditionDependencies
-from cplc.lowering.expressions import Interpretation, condition, copy_holders, effect_observer, in_flight
+from cplc.lowering.expressions import (
+    ENV,
+    Interpretation,
+    condition,
+    copy_holders,
+    effect_observer,
+    in_flight,
+    transit_holders,
+)
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
+from cplc.lowering.queues import queues_of
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import action_text, content_text
-from cplc.lowering.variable_names import copy_variable, state_variable
+from cplc.lowering.variable_names import (
+    copy_variable,
+    duplicates_variable,
+    losses_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.semantics.model import CheckedModel, longest
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import Does, InState, Stands, Term, is_about_runs, subterms
@@ -243,9 +258,21 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
         for role in copy_holders(message, sync=model.sync):
             domains: list[tuple[VariableKind, tuple[bool | int | str, ...]]] = [("copy", (False, True))]
             domains += [("field", domain) for domain in fields.values()]
-            domains += [("parity", (False, True))] if message.repeatable else []
+            domains += [("parity", (False, True))] if message.alternates else []
             for name, (kind, domain) in zip(copy_variables(message, role), domains, strict=True):
                 yield Variable(name, domain, (domain[0],), kind, role, message.name)
+        for holder in transit_holders(message):
+            name = transit_variable(message.name, holder)
+            yield Variable(name, (False, True), (False,), "transit", ENV, message.name)
+        for receiver, most in message.losses:
+            if most is not None:
+                name = losses_variable(message.name, receiver)
+                yield Variable(name, tuple(range(most + 1)), (0,), "losses", ENV, message.name)
+        for receiver, count in message.duplicates:
+            name = duplicates_variable(message.name, receiver)
+            yield Variable(name, tuple(range(count + 1)), (0,), "duplicates", ENV, message.name)
+    for queue in queues_of(model).values():
+        yield from queue.variables()
     for observer, observable in lifecycles.observers.items():
         for life in model.commitments_and_claims:
             if life.name not in observable:
@@ -291,6 +318,8 @@ def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]
         several = step.kind == "receive" and builder.model.message[step.event].has_several_receivers
         groups.setdefault((step.kind, step.event, f"@{step.actor}" if several else ""), []).append(index)
     for (kind, event, receiver), members in groups.items():
+        if kind in ("lose", "duplicate"):
+            continue
         sender = steps[members[0]].actor if kind in ("send", "exchange") else None
         due: e.Expr | None = None
         if kind == "send" and builder.waits_for_others(builder.model.message[event]):

@@ -18,11 +18,21 @@ from cplc.lowering.expressions import (
     effect_observer,
     in_flight_to,
     possible_values,
+    transit_holders,
     value,
 )
 from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
-from cplc.lowering.variable_names import copy_variable, field_variable, parity_variable, state_variable
+from cplc.lowering.queues import Queue, queues_of
+from cplc.lowering.variable_names import (
+    copy_variable,
+    duplicates_variable,
+    field_variable,
+    losses_variable,
+    parity_variable,
+    state_variable,
+    transit_variable,
+)
 from cplc.records import dataclass
 from cplc.runtime.context import TooLarge
 from cplc.semantics.model import Assignment, CheckedModel, Message
@@ -56,6 +66,10 @@ class StepBuilder:
             for channel in message.channels:
                 channels.setdefault(channel, []).append(message)
         return channels
+
+    @cached_property
+    def _queues(self) -> dict[tuple[str, str], Queue]:
+        return queues_of(self.model)
 
     @cached_property
     def _not_in_flight(self) -> dict[tuple[str, str], Expr]:
@@ -111,8 +125,14 @@ class StepBuilder:
         interpretation = Interpretation(self.model, message.sender, own, state=OwnViews(message.sender))
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupying: list[tuple[str, str]] = []
+        room: list[Expr] = []
         for channel in message.channels if in_free_channel and not self.model.sync else ():
-            if channel not in self.model.unordered:
+            if channel in self._queues:
+                room.append(self._queues[channel].has_room)
+                occupying += (
+                    [(message.name, channel[1])] if message.repeatable and message.has_several_receivers else []
+                )
+            elif channel not in self.model.unordered:
                 occupying += [(other.name, channel[1]) for other in self.channels[channel] if other.name not in unsent]
             elif message.repeatable:
                 occupying.append((message.name, channel[1]))
@@ -121,6 +141,7 @@ class StepBuilder:
                 condition(message.guard, interpretation),
                 *(e.negate(e.Read(copy_variable(name, message.sender))) for name in reversed(unsent)),
                 *(self._not_in_flight[other] for other in occupying),
+                *room,
                 *(
                     e.negate(self._blocked.get(scope, e.FALSE))
                     for scope in self.dependencies.enclosing_scopes(message.scope)
@@ -150,22 +171,44 @@ class StepBuilder:
         """Return the updates that set one copy."""
         copied: dict[str, Expr] = {copy_variable(message.name, role): e.TRUE}
         copied.update({field_variable(message.name, name, role): payload for name, payload in own.items()})
-        if message.repeatable:
+        if message.alternates:
             copied[parity_variable(message.name, role)] = parity
+        holders = transit_holders(message)
+        is_sent = role == message.sender
+        copied.update({transit_variable(message.name, one): e.TRUE for one in holders if is_sent})
+        if is_sent:
+            copied.update({duplicates_variable(message.name, one): e.Const(n) for one, n in message.duplicates})
+            copied.update({name: e.Const(0) for name in self._outdated(message)})
+            for receiver, _ in message.queues:
+                copied |= self._queues[message.sender, receiver].entering(message, own)
+        elif (message.sender, role) in self._queues:
+            copied |= self._queues[message.sender, role].leaving()
+        if role in holders:
+            copied[transit_variable(message.name, role)] = e.FALSE
+        if dict(message.losses).get(role) is not None:
+            copied[losses_variable(message.name, role)] = e.Const(0)
         return copied
 
+    def _outdated(self, message: Message) -> Iterator[str]:
+        """Yield the duplicates of other messages that may arrive no longer: they would arrive out of order."""
+        for channel in message.channels:
+            for other in self.channels[channel] if channel not in self.model.unordered else ():
+                if other is not message and channel[1] in dict(other.duplicates):
+                    yield duplicates_variable(other.name, channel[1])
+
     def clearing_updates(self, message: Message) -> dict[str, Expr]:
-        """Return the updates that clear all copies."""
-        return {
-            name: e.Const(self.variables[name].domain[0])
-            for role in copy_holders(message, sync=self.model.sync)
-            for name in copy_variables(message, role)
-        }
+        """Return the updates that clear all copies. Losses in a row are counted across rounds."""
+        cleared = [
+            name for role in copy_holders(message, sync=self.model.sync) for name in copy_variables(message, role)
+        ]
+        cleared += [transit_variable(message.name, holder) for holder in transit_holders(message)]
+        cleared += [duplicates_variable(message.name, receiver) for receiver, _ in message.duplicates]
+        return {name: e.Const(self.variables[name].domain[0]) for name in cleared}
 
     def _next_parity(self, message: Message) -> Expr:
         sender = message.sender
         is_sent = e.Read(copy_variable(message.name, sender))
-        if not message.repeatable:
+        if not message.alternates:
             return e.FALSE
         return e.conj((is_sent, e.negate(e.Read(parity_variable(message.name, sender)))))
 
@@ -178,6 +221,10 @@ class StepBuilder:
             yield self._receive(message, receiver)
             if message.has_several_receivers:
                 yield self._receive(message, receiver, is_further=True)
+            if receiver in dict(message.duplicates):
+                yield self._receive(message, receiver, is_further=True, is_duplicate=True)
+        yield from ((self._duplicate(message, receiver), None) for receiver, _ in message.duplicates)
+        yield from ((self._lose(message, receiver, most), None) for receiver, most in message.losses)
 
     def _observer_of(self, message: Message) -> str:
         return effect_observer(message, sync=self.model.sync)
@@ -200,24 +247,37 @@ class StepBuilder:
             span=message.span,
         )
 
-    def _receive(self, message: Message, receiver: str, *, is_further: bool = False) -> tuple[Step, Hazard | None]:
-        """Return the receipt by one receiver. Of several, the first one to receive the message lets it take effect."""
+    def _receive(
+        self, message: Message, receiver: str, *, is_further: bool = False, is_duplicate: bool = False
+    ) -> tuple[Step, Hazard | None]:
+        """Return the receipt by one receiver. Of several, the first one to receive the message lets it take effect.
+
+        A duplicate has no effect but on variables of the receiver.
+        """
         sender, several = message.sender, message.has_several_receivers
         name = f"receive {message.name}" + (f"@{receiver}" if several else "") + (" further" if is_further else "")
+        name = name.replace(" further", " again") if is_duplicate else name
         own: dict[str, Expr] = {
             p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
         }
+        queue = self._queues.get((sender, receiver))
+        if queue is not None:
+            own |= queue.arriving_payload(message)
         interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
         assigned = self._assigned(self._receipt_of(message, receiver), interpretation)
-        parity = e.Read(parity_variable(message.name, sender)) if message.repeatable else e.FALSE
+        parity = e.Read(parity_variable(message.name, sender)) if message.alternates else e.FALSE
         updates = self._copying_updates(message, receiver, own, parity) | assigned
         if several and not is_further:
             updates |= self._copying_updates(message, ENV, own, parity)
         performed, lifecycle_updates = self._effect(name, message, own, updates, receiver, is_further=is_further)
-        views = self._view(message, receiver, own, updates, receiver)
-        updates = updates | lifecycle_updates | views | self._resets(message)
-        arriving = in_flight_to(receiver, message)
-        if several:
+        views = self._view(message, receiver, own, updates, receiver, is_duplicate=is_duplicate)
+        updates = updates | lifecycle_updates | views | ({} if is_duplicate else self._resets(message))
+        arriving = in_flight_to(receiver, message) if queue is None else queue.is_next(message)
+        most = dict(message.duplicates).get(receiver)
+        if most is not None:
+            some_made = e.less(e.Read(duplicates_variable(message.name, receiver)), e.Const(most))
+            arriving = e.conj((arriving, some_made if is_duplicate else e.negate(some_made)))
+        if several and not is_duplicate:
             is_first = in_flight_to(ENV, message)
             arriving = e.conj((arriving, e.negate(is_first) if is_further else is_first))
         fits = self._in_range(assigned.items())
@@ -233,9 +293,34 @@ class StepBuilder:
             tuple(updates.items()),
             operations=performed,
             is_further=is_further,
+            is_duplicate=is_duplicate,
             span=message.span,
         )
         return step, self._hazard(message, arriving, fits, own)
+
+    def _lose(self, message: Message, receiver: str, most: int | None) -> Step:
+        """Return the loss on the way to one receiver. It changes nothing that a role observes or `Env` keeps."""
+        name = f"lose {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
+        queue = self._queues.get((message.sender, receiver))
+        transit = transit_variable(message.name, receiver)
+        guard: Expr = e.Read(transit) if queue is None else queue.is_next(message)
+        updates: dict[str, Expr] = {transit: e.FALSE} if queue is None else queue.leaving()
+        if most is not None:
+            losses = e.Read(losses_variable(message.name, receiver))
+            guard = e.conj((guard, e.less(losses, e.Const(most))))
+            updates[losses.variable] = e.arith("+", losses, e.Const(1))
+        if receiver in dict(message.duplicates):
+            updates[duplicates_variable(message.name, receiver)] = e.Const(0)
+        return Step(name, "lose", ENV, message.name, (), guard, tuple(updates.items()), span=message.span)
+
+    def _duplicate(self, message: Message, receiver: str) -> Step:
+        """Return the step after which a message that has arrived is on its way once more."""
+        name = f"duplicate {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
+        transit = transit_variable(message.name, receiver)
+        left = e.Read(duplicates_variable(message.name, receiver))
+        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), left)))
+        updates = ((transit, e.TRUE), (left.variable, e.arith("-", left, e.Const(1))))
+        return Step(name, "duplicate", ENV, message.name, (), guard, updates, span=message.span)
 
     def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:
         """Yield what a receiver assigns on receipt."""
@@ -323,15 +408,22 @@ class StepBuilder:
             self.changes[step] = {change: written(when, change[1]) for change, when in observer_state.changes.items()}
 
     def _view(
-        self, message: Message, observer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr], actor: str
+        self,
+        message: Message,
+        observer: str,
+        own: Mapping[str, Expr],
+        changed: Mapping[str, Expr],
+        actor: str,
+        *,
+        is_duplicate: bool = False,
     ) -> dict[str, Expr]:
-        """Apply operations and automatic rules to the views of the role."""
+        """Apply operations, unless the role has seen them, and automatic rules to the views of the role."""
         if observer not in self.lifecycles.observers:
             return {}
         observer_state = ObserverState(self.lifecycles, observer, Interpretation(self.model, observer, own, changed))
         with _naming_the_step(f"`{message.name}`", observer_state):
-            self._read_letter(observer_state, message, actor)
-            for operation in message.operations:
+            self._read_letter(observer_state, message, actor, takes_effect=not is_duplicate)
+            for operation in () if is_duplicate else message.operations:
                 observer_state.perform(operation)
             observer_state.apply_automatic_rules(self._affected(message, observer_state))
             return observer_state.updates()
@@ -437,7 +529,7 @@ def copy_variables(message: Message, role: str) -> list[str]:
     """Return the variables of one copy of a message."""
     names = [copy_variable(message.name, role)]
     names += [field_variable(message.name, parameter.name, role) for parameter in message.parameters]
-    if message.repeatable:
+    if message.alternates:
         names.append(parity_variable(message.name, role))
     return names
 

@@ -4,7 +4,8 @@ A bound takes away no step but ticks: the clock waits until what is bounded has 
 
 * Delay d of a channel: no tick while a message of it has been in flight for d ticks.
 * Bound k on sending a message: its age counts the ticks since the message became *due*, which it is where it could be
-  sent but for a full channel, and in a round only until it is first sent. No tick while it can be sent and its age is
+  sent but for a full channel, and in a round only until it is first sent; of a message that may be lost it counts the
+  ticks since the last sending as well, so that retries are bounded. No tick while it can be sent and its age is
   at least k. It is then *overdue*, and its sender sends on the same channel only what has been due at least as long.
 * A message to several receivers is in flight on the channel to each of them; messages that share a channel compete.
 * Where anything is bounded, a restart that is possible comes before the next tick.
@@ -20,7 +21,8 @@ k + n d at the latest, so the variables of ages need no larger values. Proof: wh
 where its channels are free. At most the n - 1 others that have been due longer are sent before it, each once, since it
 is younger afterwards. So it waits for the messages in flight when it became overdue, which arrive within d ticks, and
 for n - 1 more, each in flight for at most d ticks. Without a delay ages have no such limit. Above k only their order is
-of use, which n values have. A *group* is a class of messages that shared channels link; n is counted for the group.
+of use, which n values have. A message of which a channel makes up to c duplicates is in flight for (c + 1) d ticks, so
+the number is multiplied. A *group* is a class of messages that shared channels link; n is counted for the group.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import in_flight_to
 from cplc.lowering.steps import StepBuilder, copy_variables
-from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable
+from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable, transit_variable
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
 from cplc.system.model import BoundedMessage, Step, Variable
@@ -122,11 +124,15 @@ class _Bounds:
 
     @cached_property
     def _flights_ended_by(self) -> dict[str, list[str]]:
-        """The variables of flights that end where a receiver's copy is written, by the variables of that copy."""
+        """The variables of flights that end where a receiver's copy is written or lost, by the variables of that."""
         ended: dict[str, list[str]] = {}
         for message, receiver, delay in self._delayed:
-            for variable in copy_variables(message, receiver) if delay else ():
-                ended.setdefault(variable, []).append(_flight(message, receiver))
+            if delay:
+                names = copy_variables(message, receiver)
+                if receiver in message.unreliably_to:
+                    names.append(transit_variable(message.name, receiver))
+                for variable in names:
+                    ended.setdefault(variable, []).append(_flight(message, receiver))
         return ended
 
     @property
@@ -152,10 +158,10 @@ class _Bounds:
                 if message.name in bound:
                     own = bound[message.name] if self._is_sent_when_due(messages) else most
                     counted = max(limits) if own > max(limits) and not self._has_delay(messages) else own
-                    ages[message.name] = _Age(message, self._first_due(message), bound[message.name], own, counted)
+                    ages[message.name] = _Age(message, self._awaited(message), bound[message.name], own, counted)
                 elif most and len(messages) > 1:
                     counted = most if self._has_delay(messages) else max(limits)
-                    ages[message.name] = _Age(message, self._first_due(message), None, most, counted)
+                    ages[message.name] = _Age(message, self._awaited(message), None, most, counted)
         return ages
 
     @cached_property
@@ -180,7 +186,8 @@ class _Bounds:
         """Return the largest age that is told apart in a group; see the claim above."""
         if self._is_sent_when_due(messages):
             return bound
-        return bound + len(messages) * max(self._model.delays.get(one, 1) for one in _channels(messages))
+        copies = 1 + max((count for message in messages for _, count in message.duplicates), default=0)
+        return bound + len(messages) * copies * max(self._model.delays.get(one, 1) for one in _channels(messages))
 
     def _has_delay(self, messages: list[Message]) -> bool:
         """Return whether all ages in the group are limited."""
@@ -191,12 +198,16 @@ class _Bounds:
         return (
             self._model.sync
             or len(messages) == 1
-            or all(one in self._model.unordered or self._model.delays.get(one) == 0 for one in _channels(messages))
+            or all(
+                (one in self._model.unordered and not any(map(_waits_for_itself, messages)))
+                or self._model.delays.get(one) == 0
+                for one in _channels(messages)
+            )
         )
 
-    def _first_due(self, message: Message) -> Expr:
+    def _awaited(self, message: Message) -> Expr:
         due = self.builder.due(message)
-        if not message.repeatable:
+        if not message.repeatable or message.losses:
             return due
         return e.conj((due, e.negate(e.Read(copy_variable(message.name, message.sender)))))
 
@@ -293,6 +304,11 @@ class _Bounds:
 def _flight(message: Message, receiver: str) -> str:
     """Return the variable of the ticks that a message has been in flight to a receiver."""
     return flight_variable(f"{message.name}@{receiver}" if message.has_several_receivers else message.name)
+
+
+def _waits_for_itself(message: Message) -> bool:
+    """Return whether a message may be due while it is in flight."""
+    return message.repeatable and bool(message.losses)
 
 
 def _channels(messages: list[Message]) -> frozenset[tuple[str, str]]:

@@ -41,6 +41,31 @@ def flight_variable(message: str) -> str:
     return f"{message}.flight"
 
 
+def transit_variable(message: str, receiver: str) -> str:
+    """Return the name of the condition that a message is in flight on a channel that loses or duplicates it."""
+    return f"{message}@{receiver}.transit"
+
+
+def place_variable(sender: str, receiver: str, place: int) -> str:
+    """Return the name of the message in a place of the queue of a channel; the next one to arrive is in place 1."""
+    return f"{sender}->{receiver}.{place}"
+
+
+def queued_variable(sender: str, receiver: str, place: int, message: str, parameter: str) -> str:
+    """Return the name of a payload value of a message in a place of a queue."""
+    return f"{place_variable(sender, receiver, place)}.{message}.{parameter}"
+
+
+def losses_variable(message: str, receiver: str) -> str:
+    """Return the name of the losses of a message since it last arrived."""
+    return f"{message}@{receiver}.losses"
+
+
+def duplicates_variable(message: str, receiver: str) -> str:
+    """Return the name of the duplicates of the last sending that may still be made."""
+    return f"{message}@{receiver}.duplicates"
+
+
 def due_variable(message: str) -> str:
     """Return the name of the ticks since a message became due."""
     return f"{message}.due"

@@ -110,7 +110,10 @@ class Monitor:
         if self._model.data:
             from cplc.monitoring.open_values import OpenValues
 
-            self._open_values = OpenValues(self._tracker)
+            try:
+                self._open_values = OpenValues(self._tracker)
+            except ValueError as problem:
+                raise Invalid(str(problem)) from None
         self._deadline_fields = DeadlineFields(self._model, 0 if tick is None else _nanoseconds(tick), zone)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries
@@ -322,7 +325,7 @@ class Monitor:
             from cplc.monitoring.open_values import NoValue
 
             try:
-                event = self._open_values.translated(event, case.names, case.states)
+                event = self._open_values.translated(event, case)
             except NoValue as problem:
                 return [self._rejection(event, f.BadPayload, event.message, (str(problem),))]
             except ResourceExhausted:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from math import isfinite
 from typing import Final
 
+from cplc.language.amounts import amounts_of, number_in
 from cplc.language.quotes import unquoted
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
 from cplc.logs.mapping import family_of
 from cplc.lowering.variable_names import copy_variable
+from cplc.monitoring.case_state import Case
 from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.monitoring.status import Allowed, Sending
 from cplc.runtime.context import ResourceExhausted
@@ -25,7 +29,7 @@ from cplc.runtime.context import ResourceExhausted
 Names = dict[tuple[int, str], str]
 """A domain and a value of the log, as JSON, to the value of the domain that stands for it."""
 
-_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|#\d+')
+_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|#\d+|-?\b\d+\.\d+(?: [A-Z]{3})?|-?\b\d+ [A-Z]{3}')
 _LONGEST: Final = 60
 """Maximum number of characters of a value in a message."""
 
@@ -57,11 +61,19 @@ class OpenValues:
             fields = [(copy_variable(one.about, one.owner), one.name) for one in variables if one.kind == "field"]
             self._places.append([*own, *fields])
             self._unknown.append(sum(len(system.variable[name].initial) > 1 for _, name in own))
-        self._constants = [{_key(unquoted(text)): text for text in one.constants} for one in self._domains]
+        self._amounts = [amounts_of(one.type) for one in self._domains]
+        self._constants = [
+            {_key(text if amounts else unquoted(text)): text for text in one.constants}
+            for one, amounts in zip(self._domains, self._amounts, strict=True)
+        ]
+        for domain, unknown in zip(self._domains, self._unknown, strict=True):
+            if domain.is_ordered and unknown:
+                raise ValueError(f"a variable among `{domain.name}` begins with any amount: give it an initial value")
 
-    def translated(self, event: Event, names: Names, states: States) -> Event:
+    def translated(self, event: Event, case: Case) -> Event:
         """Return the event with values of the domains; new values get names.
 
+        Ordered amounts may get other names, and the states of the case with them.
         Raise `NoValue` for a field without a value, and `ResourceExhausted` if there are no more names.
         """
         fields = self._fields.get(event.message)
@@ -72,21 +84,86 @@ class OpenValues:
             value = values.get(field)
             if value is None and event.kind == "received":
                 continue
-            values[field] = self._name(at, field, value, names, states)
+            values[field] = self._name(at, field, value, case)
         return replace(event, values=values)
 
-    def _name(self, at: int, field: str, value: object, names: Names, states: States) -> str:
+    def _name(self, at: int, field: str, value: object, case: Case) -> str:
         if value is None:
             raise NoValue(f"`{field}` is missing: its value cannot be inferred")
         if not isinstance(value, str | int | float):
             raise NoValue(f"`{field}` is no single value")
-        key = _key(value)
+        key = self._key_of(at, field, value)
         if (constant := self._constants[at].get(key)) is not None:
             return constant
-        name = names.get((at, key))
-        if name is None:
-            name = names[at, key] = self._free_name(at, names, states)
+        name = case.names.get((at, key))
+        if name is None and self._domains[at].is_ordered:
+            name = self._ordered_name(at, key, case)
+        elif name is None:
+            name = case.names[at, key] = self._free_name(at, case.names, case.states)
         return name
+
+    def _key_of(self, at: int, field: str, value: str | float) -> str:
+        """Return a value as JSON; an amount as the language has it, however the log writes it."""
+        amounts = self._amounts[at]
+        if amounts is None:
+            return _key(value)
+        text = f"{Decimal(repr(value)):f}" if isinstance(value, float) and isfinite(value) else str(value)
+        units = None if isinstance(value, bool) else amounts.units(text)
+        if units is None:
+            raise NoValue(f"`{field}` is {_short(str(value))}, no value of `{self._domains[at].type}`")
+        return _key(amounts.text(units))
+
+    def _ordered_name(self, at: int, key: str, case: Case) -> str:
+        """Return a name that is to those of other amounts as the amount is to them.
+
+        Where there is no room between its neighbours, all names between two constants are spread again.
+        """
+        domain = self._domains[at]
+        number = number_in(json.loads(key))
+        constants = [number_in(text) for text in domain.constants]
+        low = max((one for one in constants if one < number), default=None)
+        high = min((one for one in constants if one > number), default=None)
+
+        def is_between(text: str) -> bool:
+            return (low is None or number_in(text) > low) and (high is None or number_in(text) < high)
+
+        room = [name for name in domain.free if is_between(name)]
+        inside = self._amounts_between(at, is_between, case)
+        if len(inside) >= len(room):
+            live = self._live(at, case.states)
+            for dead in [one for one in inside if case.names[at, one] not in live]:
+                del case.names[at, dead]
+            inside = self._amounts_between(at, is_between, case)
+            if len(inside) >= len(room):
+                raise ResourceExhausted(f"more than {len(room):,} values of `{domain.name}`")
+        before = [room.index(case.names[at, one]) for one in inside if number_in(json.loads(one)) < number]
+        after = [room.index(case.names[at, one]) for one in inside if number_in(json.loads(one)) > number]
+        start, end = max(before, default=-1), min(after, default=len(room))
+        if end - start > 1:
+            case.names[at, key] = room[(start + end) // 2]
+            return case.names[at, key]
+        ordered = [*inside[: len(before)], key, *inside[len(before) :]]
+        names = {
+            one: room[(2 * position + 1) * len(room) // (2 * len(ordered))] for position, one in enumerate(ordered)
+        }
+        renamed = {case.names[at, one]: names[one] for one in inside}
+        case.states = tuple(sorted({self._renamed(at, state, renamed) for state in case.states}))
+        case.names.update({(at, one): name for one, name in names.items()})
+        return names[key]
+
+    def _amounts_between(self, at: int, is_between: Callable[[str], bool], case: Case) -> list[str]:
+        """Return the keys of the amounts of the log in an interval, in ascending order."""
+        keys = (key for domain, key in case.names if domain == at and is_between(json.loads(key)))
+        return sorted(keys, key=lambda key: number_in(json.loads(key)))
+
+    def _renamed(self, at: int, state: int, names: Mapping[str, str]) -> int:
+        packing = self._tracker.packing
+        result = state
+        for _, variable in self._places[at]:
+            new = names.get(str(packing.value(variable, state)))
+            if new is not None:
+                result = result & ~packing.mask([variable]) | packing.bits(variable, new)
+        return result
 
     def _free_name(self, at: int, names: Names, states: States) -> str:
         """Return a name that stands for no value of the log.
@@ -121,7 +198,9 @@ class OpenValues:
 
     def in_words(self, texts: Sequence[str], names: Names) -> tuple[str, ...]:
         """Return texts with the values of the log in place of their names."""
-        values = {name: _short(key) for (_, key), name in names.items()}
+        values = {
+            name: _short(key if self._amounts[at] is None else json.loads(key)) for (at, key), name in names.items()
+        }
         return tuple(_NAME.sub(lambda match: values.get(match.group(), match.group()), text) for text in texts)
 
     def allowed_in_log(self, allowed: Allowed, names: Names) -> Allowed:

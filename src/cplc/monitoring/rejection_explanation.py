@@ -105,6 +105,8 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
         case e.Not(e.Or(operands)):
             true = [one for one in operands if tracker.packing.condition(one)(state)]
             return "; ".join(_words(tracker, e.negate(one), state) for one in true)
+        case e.Equal(e.Read(name), e.Const(_)) if system.variable[name].kind == "queue":
+            return f"the queue {system.variable[name].about} is full"
         case e.Not(e.Equal(e.Read(name), e.Const(value))) | e.Equal(e.Read(name), e.Const(value)):
             variable = system.variable[name]
             if variable.kind in ("view", "commitment", "claim", "standing"):

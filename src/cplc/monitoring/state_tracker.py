@@ -80,7 +80,7 @@ class StateTracker:
         self.tick = next(iter(_steps_of(system, "tick")), None)
         silent = (self.tick,) if silent_ticks and self.tick is not None else ()
         self._silent_ticks = silent
-        self._restarts = _steps_of(system, "restart")
+        self._unseen = _steps_of(system, "restart", "lose", "duplicate")
         self._receipts = _steps_of(system, "receive")
         self.visible_steps = _steps_of(system, "send", "exchange")
         self.receipts: dict[tuple[str, str], tuple[int, ...]] = {}
@@ -119,8 +119,8 @@ class StateTracker:
     # --- unobservable steps
 
     def unseen(self, inferring: bool) -> tuple[int, ...]:
-        """Return the unobservable steps: ends of rounds, ticks without times, and receipts where they are inferred."""
-        steps = (*self._silent_ticks, *self._restarts)
+        """Return the unobservable steps: ends of rounds, ticks without times, losses, duplicates, inferred receipts."""
+        steps = (*self._silent_ticks, *self._unseen)
         return (*steps, *self._receipts) if inferring else steps
 
     def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:

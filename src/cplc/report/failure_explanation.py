@@ -71,14 +71,16 @@ def lasting_message_sentences(result: Result) -> Iterator[str]:
     """Yield that a message stays true, where a property forbids it that means its sending: `AG (m -> AG !before)`."""
     evidence = result.evidence
     forbidden = f.invariant(result.question.formula)
-    if evidence is None or isinstance(forbidden, f.Not) or not isinstance(forbidden, f.Implies):
+    is_check = result.question.kind not in ("property", "formula")
+    if evidence is None or is_check or not isinstance(forbidden, f.Implies):
         return
     operand = f.invariant(forbidden.right) or forbidden.right
     run = told(result.system, evidence).run
     if not isinstance(operand, f.Not) or not isinstance(operand.operand, f.Atom) or len(run.moves) < 2:
         return
     states, names = run.states, reads(operand.operand.condition)
-    copies = [name for name in names if result.system.variable[name].kind == "copy"]
+    variables = [result.system.variable.get(name) for name in names]
+    copies = [one.name for one in variables if one is not None and one.kind == "copy"]
     if len(names) != 1 or not copies or not all(state[copies[0]] for state in states[-2:]):
         return
     since = next(at for at, state in enumerate(states) if state[copies[0]])

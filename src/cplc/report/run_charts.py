@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import value_text
 from cplc.records import dataclass
-from cplc.report.step_text import HIDDEN, changes, life_of, place, step_text, variable_text
+from cplc.report.step_text import HIDDEN, changes, first_sent, life_of, lost_to, place, step_text, variable_text
 from cplc.report.trace_narration import Narration
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
@@ -177,15 +177,15 @@ def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
 class _Drawing:
     system: System
     places: dict[str, int]
-    _flying: dict[tuple[str, str], tuple[int | None, int, str]] = field(default_factory=dict)
-    """Messages in flight and their receivers: step (None in a fold) and height of the send, and the name."""
+    _flying: dict[tuple[str, str], list[tuple[int | None, int, str]]] = field(default_factory=dict)
+    """Messages in flight and their receivers: step (None in a fold) and height of each send, and the name."""
 
     def strokes(self, number: int, row: int, before: State, move: Move) -> list[Stroke]:
         y = _TOP + _ROW * row
         text = step_text(self.system, before, move)
         step = None if move.step is None else self.system.steps[move.step]
         message = None if step is None else self.system.message.get(step.event)
-        if step is None or message is None or step.kind in ("tick", "restart"):
+        if step is None or message is None or step.kind in ("tick", "restart", "duplicate"):
             return [self._wide(number, y, text)]
         x1 = self.places[message.sender]
         label = text.partition(" : ")[2] or step.event
@@ -194,11 +194,18 @@ class _Drawing:
                 ends = [self.places[receiver] for receiver in message.receivers]
                 return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6) for x2 in ends]
             case "send":
-                self._flying.update({(step.event, receiver): (number, y, label) for receiver in message.receivers})
+                for receiver in message.receivers:
+                    self._flying.setdefault((step.event, receiver), []).append((number, y, label))
                 return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
+            case "lose":
+                receiver = lost_to(message, step)
+                sent = first_sent(self._flying, (step.event, receiver))
+                start = _TOP + _ROW // 2 if sent is None else sent[1]
+                middle = (x1 + self.places[receiver]) // 2
+                return [Stroke("lost", number, x1, start, middle, y, label, middle, y - 2)]
             case _:
                 x2 = self.places[step.actor]
-                sent = self._flying.pop((step.event, step.actor), None)
+                sent = first_sent(self._flying, (step.event, step.actor))
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 label = step.event if sent is None else sent[2]
                 return [self._arrow(number, x1, start, x2, y, label)]
@@ -212,15 +219,17 @@ class _Drawing:
         """Return the strokes of a folded move: a message that was sent before the fold arrives in it."""
         step = None if move.step is None else self.system.steps[move.step]
         message = None if step is None else self.system.message.get(step.event)
-        if step is None or message is None:
+        if step is None or message is None or step.kind == "duplicate":
             return []
         y = _TOP + _ROW * row
         if step.kind == "send":
             label = step_text(self.system, before, move).partition(" : ")[2] or step.event
-            self._flying.update({(step.event, receiver): (None, y, label) for receiver in message.receivers})
+            for receiver in message.receivers:
+                self._flying.setdefault((step.event, receiver), []).append((None, y, label))
             return []
-        number, start, label = self._flying.pop((step.event, step.actor), (None, y, ""))
-        if number is None:
+        receiver = lost_to(message, step) if step.kind == "lose" else step.actor
+        number, start, label = first_sent(self._flying, (step.event, receiver)) or (None, y, "")
+        if number is None or step.kind == "lose":
             return []
         return [self._arrow(number, self.places[message.sender], start, self.places[step.actor], y, label)]
 
@@ -237,7 +246,8 @@ class _Drawing:
     def lost(self) -> list[Stroke]:
         """Return what is still in flight at the end."""
         strokes: list[Stroke] = []
-        for (event, receiver), (number, y, label) in self._flying.items():
+        flying = ((*ends, *one) for ends, several in self._flying.items() for one in several)
+        for event, receiver, number, y, label in flying:
             if number is None:
                 continue
             x1, x2 = self.places[self.system.message[event].sender], self.places[receiver]

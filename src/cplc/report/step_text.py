@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import TextWrapper
+from typing import TypeVar
 
 from cplc.checking.results import ExcludedStates, KnowledgeReason, Remark
 from cplc.control_characters import printable
@@ -15,7 +16,7 @@ from cplc.report.layout import DEFAULT_WIDTH
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
-from cplc.system.model import Claim, Commitment, State, Step, System, Variable
+from cplc.system.model import Claim, Commitment, Message, State, Step, System, Variable
 from cplc.system.printer import quoted
 from cplc.system.synchronous import Player
 from cplc.system.trace import Move, Run
@@ -25,6 +26,9 @@ MIN_LIFE_WIDTH = 32
 """Columns for a life beside its name; with fewer it is written below the name."""
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
+Sent = TypeVar("Sent")
+"""The data that a drawing keeps of a sending."""
+
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
 
@@ -63,11 +67,32 @@ def step_text(system: System, before: State, move: Move) -> str:
             payload = ", ".join(f"{name} = {value_text(value)}" for name, value in step.payload)
             return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
         case "receive":
-            return f"{step.actor} receives {step.event}{_received(system, step, move.state)}"
+            again = " again" if step.is_duplicate else ""
+            return f"{step.actor} receives {step.event}{_received(system, step, move.state)}{again}"
+        case "duplicate":
+            return f"{step.event} is duplicated{_way_of(system, step)}"
+        case "lose":
+            return f"{step.event} is lost{_way_of(system, step)}"
         case "restart":
             return f"{step.event} starts a new round"
         case "tick":
             return f"time passes ({duration_text(system.tick)})" if system.tick else "time passes"
+
+
+def first_sent(in_flight: dict[tuple[str, str], list[Sent]], way: tuple[str, str]) -> Sent | None:
+    """Take out and return the sending of a message to a receiver that arrives, or is lost, before all later ones."""
+    sendings = in_flight.get(way)
+    return sendings.pop(0) if sendings else None
+
+
+def lost_to(message: Message, step: Step) -> str:
+    """Return the receiver that a loss or a duplicate is about."""
+    return step.name.rpartition("@")[2] if message.has_several_receivers else message.receivers[0]
+
+
+def _way_of(system: System, step: Step) -> str:
+    message = system.message.get(step.event)
+    return f" on its way to {lost_to(message, step)}" if message and message.has_several_receivers else ""
 
 
 def _received(system: System, step: Step, after: State) -> str:
@@ -115,6 +140,17 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"ticks of {variable.about}{_seen_by(variable)}"
         case "flight":
             return f"ticks that {variable.about} is in flight"
+        case "transit":
+            return f"{variable.about} is on its way{_towards(system, variable)}"
+        case "duplicates":
+            return f"duplicates of {variable.about} to come{_towards(system, variable)}"
+        case "queue":
+            return f"place {variable.name.rpartition('.')[2]} of {variable.about}"
+        case "queued":
+            place, _, field = variable.name.removeprefix(f"{variable.about.replace(' ', '')}.").partition(".")
+            return f"{field} in place {place} of {variable.about}"
+        case "losses":
+            return f"losses of {variable.about} in a row{_towards(system, variable)}"
         case "due":
             return f"ticks since {variable.about} became due"
         case "remaining":
@@ -138,6 +174,13 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":
             return variable.name
+
+
+def _towards(system: System, variable: Variable) -> str:
+    """Return the receiver, if the message has several."""
+    message = system.message.get(variable.about)
+    several = message is not None and message.has_several_receivers
+    return f" to {variable.name.removeprefix(f'{variable.about}@').rpartition('.')[0]}" if several else ""
 
 
 def knowledge_text(system: System, reason: KnowledgeReason) -> str:

@@ -10,7 +10,8 @@ knowledge, and of strategies that use the whole state.
 
 Proof. A step chooses the values of the message that it sends. Where one of them is none of the state's values and none
 of the constants, the other system has such a value, too: of ``p`` places those of the message are free before the
-step, and a repeatable message counts twice. So having one pattern is a bisimulation. An agent that takes a state for
+step, and a repeatable message counts twice, and once more for each older copy that a receiver may have kept of what was
+lost since, and for each place of a queue. So having one pattern is a bisimulation. An agent that takes a state for
 another sees the same values in both; an injection of the values of the other state that keeps those which the agent
 sees, and the constants, leads to a state that is reachable in the other system, since permutations that keep the
 constants are automorphisms. So it is a bisimulation for knowledge, too, of groups as well (Wolper, POPL 1986; Ip and
@@ -25,14 +26,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count, islice
+from itertools import chain, count, islice, pairwise
 from typing import Final
 
+from cplc.language.amounts import Amounts, amounts_of
 from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, DataClass, Message, Place
 from cplc.semantics.terms import Term
 
+MAX_CHOICES: Final = 12
+"""Ordered amounts of one run that are supported."""
 _INDICES: Final = re.compile(r"\[[^\]]*\]")
 _Key = Place | str
 """A place, or a family of places."""
@@ -90,13 +94,16 @@ def _classes(model: CheckedModel, further: Iterable[Term], *, for_logs: bool) ->
             partition.join(place, f"{_INDICES.sub('', place[0])}.{_INDICES.sub('', place[1])}")
     constants: dict[_Key, dict[str, None]] = {}
     may_be_unset: set[_Key] = set()
+    ordered: set[_Key] = set()
     for place, initial in (((("", one.name), one.initial)) for one in model.variables if ("", one.name) in types):
         if isinstance(initial, str):
             constants.setdefault(place, {})[initial] = None
     for message, term in (*_terms(model), *((None, term) for term in further)):
         for part in t.subterms(term):
-            if isinstance(part, t.Apply) and part.op in ("=", "!="):
+            if isinstance(part, t.Apply) and part.op in ("=", "!=", "<", "<=", ">", ">="):
                 _relate(part.operands, message, types, partition, constants)
+                if part.op not in ("=", "!="):
+                    ordered.update(key for one in part.operands if (key := _place(one, message)) is not None)
     for message in model.messages:
         for update in (*message.updates, *message.receipt):
             if ("", update.variable) in types:
@@ -107,12 +114,24 @@ def _classes(model: CheckedModel, further: Iterable[Term], *, for_logs: bool) ->
     for place in types:
         members.setdefault(partition.root(place), []).append(place)
     unset = {partition.root(place) for place in may_be_unset}
+    with_order = {partition.root(place) for place in ordered & types.keys()}
     for root, places in members.items():
         named = dict.fromkeys(text for place in places for text in constants.get(place, ()))
         number = _simultaneous(model, places)
         if for_logs:
             number += sum(not message for message, _ in places)
-        yield DataClass(types[places[0]], tuple(places), tuple(named), number, root in unset)
+        is_ordered = root in with_order
+        recurring = _recurring(model, places) if is_ordered else ""
+        yield DataClass(
+            types[places[0]],
+            tuple(places),
+            tuple(named),
+            number,
+            root in unset,
+            is_ordered=is_ordered,
+            choices=sum(1 for name, place in places if name or model.variable[place].initial is None),
+            recurring=recurring,
+        )
 
 
 def _relate(
@@ -165,9 +184,22 @@ def _terms(model: CheckedModel) -> Iterator[tuple[Message | None, Term]]:
 def _simultaneous(model: CheckedModel, places: Iterable[Place]) -> int:
     """Return the largest number of values that these places have in one state and the step from it.
 
-    The copies of a message have one value, but for a repeatable message of which a new one is being sent.
+    The copies of a message have one value, but for a repeatable message of which a new one is being sent. Where it may
+    be lost, each receiver may still have an older one, and a queue has one in each place.
     """
-    return sum(2 if message and model.message[message].repeatable else 1 for message, _ in places)
+    return sum(_copies(model.message[message]) if message else 1 for message, _ in places)
+
+
+def _copies(message: Message) -> int:
+    return 2 + len(message.tracked_to) + sum(count for _, count in message.queues) if message.repeatable else 1
+
+
+def _recurring(model: CheckedModel, places: Iterable[Place]) -> str:
+    """Return a message of these places that can be sent more than once."""
+    reset = {name for message in model.messages for name in message.resets}
+    restarts = any(message.restarts for message in model.messages)
+    names = (name for name, _ in places if name)
+    return next((name for name in names if restarts or name in reset or model.message[name].repeatable), "")
 
 
 def _words(model: CheckedModel) -> set[str]:
@@ -182,6 +214,9 @@ def _with_names(one: DataClass, taken: set[str], more: int, *, for_logs: bool) -
 
     The first value is that of fields whose messages are not there; it is fixed if it can be read.
     """
+    amounts = amounts_of(one.type)
+    if amounts is not None:
+        return _with_amounts(one, amounts, more, for_logs=for_logs)
     stem = "#" if for_logs else Counter(name.rpartition(".")[2] for _, name in one.places).most_common(1)[0][0]
     is_first_fixed = one.may_be_unset and not one.constants
     numbers = (name for number in count(1) if (name := f"{stem}{number}") not in taken)
@@ -190,9 +225,56 @@ def _with_names(one: DataClass, taken: set[str], more: int, *, for_logs: bool) -
     return replace(one, values=values, free=names[is_first_fixed:])
 
 
+def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool) -> DataClass:
+    """Return the class with its amounts, in ascending order.
+
+    Without comparisons by order, any amounts besides the constants will do. With ``k`` choices of amounts on a run at
+    most, an interval between constants has ``2^k - 1`` amounts, or all of them where there are fewer: then no ``k``
+    choices tell it from the interval that has all (Ehrenfeucht and Fraisse; Rosenstein, Linear Orderings, 1982). The
+    monitor spreads its amounts again where they get too close, and needs as many as a state has.
+    """
+    bounds = {-amounts.highest, amounts.highest} if one.may_be_unset else set[int]()
+    constants = sorted({units for text in one.constants if (units := amounts.units(text)) is not None} | bounds)
+    number = one.simultaneous + more
+    size = number if for_logs else 2 ** min(one.choices + more, MAX_CHOICES) - 1
+    if not one.is_ordered:
+        candidates = (at * 10**amounts.places for at in count(1))
+        names = list(islice((at for at in candidates if at not in constants), max(1, number)))
+        values = sorted({*constants, *names})
+    else:
+        values = sorted({*constants, *chain.from_iterable(_between(constants, size, amounts))})
+    texts = tuple(map(amounts.text, values))
+    free = tuple(text for text, units in zip(texts, values, strict=True) if units not in constants)
+    return replace(one, constants=tuple(map(amounts.text, constants)), values=texts, free=free)
+
+
+def _between(constants: list[int], size: int, amounts: Amounts) -> Iterator[Iterable[int]]:
+    """Yield so many amounts below, between and above the constants; round ones where that is possible."""
+    ends = [-amounts.highest - 1, *constants, amounts.highest + 1]
+    for low, high in pairwise(ends):
+        if high - low - 1 <= size:
+            yield range(low + 1, high)
+            continue
+        is_last = high > amounts.highest
+        unit = next(
+            unit for places in range(amounts.places + 3, -1, -1) if (unit := 10**places) * (size + 1) < high - low
+        )
+        first = -(-(low + 1) // unit) * unit if is_last or low >= -amounts.highest else high - 1 - (high - 1) % unit
+        if is_last or low >= -amounts.highest:
+            first = max(first, unit) if is_last and low < 0 else first
+            first = first if first + (size - 1) * unit < high else low + 1
+            yield range(first, first + size * unit, unit)
+        else:
+            yield range(first, first - size * unit, -unit)
+
+
 def explanations(model: CheckedModel) -> Iterator[str]:
     """Yield a sentence on each class: how many values stand for all, by which theorem."""
     for one in model.data:
         names = ", ".join(f"`{name}`" for name in one.names)
         number = f"{len(one.values)} stands" if len(one.values) == 1 else f"{len(one.values)} stand"
-        yield f"for all values of {names}, which are only copied and compared: {number} for any (data independence)"
+        if one.is_ordered:
+            reason = f"as a run chooses at most {one.choices} in their order (Ehrenfeucht and Fraisse)"
+            yield f"for all values of {names}: {number} for any, {reason}"
+        else:
+            yield f"for all values of {names}, which are only copied and compared: {number} for any (data independence)"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note
+from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, OtherDeclaration, PendingInstance
 from cplc.semantics.instantiate import may_coincide
@@ -39,6 +42,45 @@ def assumptions(
         if message in ticks:
             grouped.setdefault(ticks[message], []).append(message)
     return tuple(progress), tuple(model.Bound(tuple(messages), bound) for bound, messages in sorted(grouped.items()))
+
+
+@dataclass(frozen=True)
+class ChannelKinds:
+    """Channels that lose, duplicate or queue messages, by sender and receiver."""
+
+    losses: Mapping[tuple[str, str], int | None]
+    """The most losses of a message in a row; None for any number."""
+    duplicates: Mapping[tuple[str, str], int]
+    """The most duplicates of a sending."""
+    queues: Mapping[tuple[str, str], int]
+    """The number of places of queues with several."""
+
+    def of_messages(self, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
+        """Return the messages with what may befall them on the way to each receiver."""
+        return tuple(
+            replace(
+                message,
+                losses=tuple((one[1], self.losses[one]) for one in message.channels if one in self.losses),
+                duplicates=tuple((one[1], self.duplicates[one]) for one in message.channels if one in self.duplicates),
+                queues=tuple((one[1], self.queues[one]) for one in message.channels if one in self.queues),
+            )
+            for message in messages
+        )
+
+
+_Unit = Literal["losses", "duplicates", "places"]
+_BEFALLS: Final[dict[_Unit, tuple[str, str]]] = {
+    "losses": ("lossy", "lost"),
+    "duplicates": ("duplicating", "duplicated"),
+    "places": ("fifo", "queued"),
+}
+"""Each count, with the option of a channel that it belongs to and the fate of a message there."""
+
+MAX_PLACES: Final = 100
+"""Maximum length of a queue: each place is a variable that every sending may write."""
+
+_ABSENT: Final = object()
+"""The count of a fault that a channel is not declared to have."""
 
 
 def _without_bound(declaration: Span) -> Iterator[Fix]:
@@ -93,20 +135,114 @@ class BoundInstantiator:
                 delays[ends] = ticks
         return delays
 
+    def kinds(self, *, is_declared_sync: bool, is_sync: bool) -> ChannelKinds:
+        """Return the channels that may lose, duplicate or queue messages; none with synchronous channels.
+
+        A declaration that names a channel counts before one for all, and `lossy(0)` is a channel that loses nothing.
+        """
+        losses = self._counts(lambda one: one.losses if one.is_lossy else _ABSENT, "losses", is_sync=is_declared_sync)
+        duplicates = self._counts(
+            lambda one: one.duplicates if one.is_duplicating else _ABSENT, "duplicates", is_sync=is_declared_sync
+        )
+        queues = self._counts(
+            lambda one: _ABSENT if one.places is None else one.places, "places", is_sync=is_declared_sync
+        )
+        kinds = ChannelKinds(
+            losses,
+            {ends: 1 if most is None else most for ends, most in duplicates.items()},
+            {ends: count for ends, count in queues.items() if count is not None and count > 1},
+        )
+        self._refuse_queues(kinds, is_sync=is_declared_sync)
+        return ChannelKinds({}, {}, {}) if is_sync else kinds
+
+    def _refuse_queues(self, kinds: ChannelKinds, *, is_sync: bool) -> None:
+        """Report queues of which another option of the channel says the contrary."""
+        contrary = {
+            "unordered": frozenset(self.unordered()),
+            "duplicating": kinds.duplicates.keys(),
+            "within": () if is_sync else self.delays(is_sync=False).keys(),
+        }
+        for pending, channel in self._channels:
+            for ends in self._ends(pending, channel) if channel.places is not None else ():
+                for option, channels in contrary.items() if ends in kinds.queues else ():
+                    if ends in channels:
+                        message = f"The channel {ends[0]} -> {ends[1]} is a queue, and cannot be `{option}` as well"
+                        self._table.problems.report(rules.BAD_QUEUE, channel.span, message)
+
+    def on_channels(self, kinds: ChannelKinds, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
+        """Return the messages with the kinds of their channels, and report those that clear one in a queue."""
+        messages = kinds.of_messages(messages)
+        queued = {message.name for message in messages if message.queues}
+        for message in messages:
+            for name in message.resets:
+                if name in queued:
+                    text = f"`{name}` is sent on a channel with a queue: it cannot be reset"
+                    note = Note("end the round with `restart`, which waits until the queue is empty")
+                    self._table.problems.report(rules.BAD_QUEUE, message.span, text, note)
+        return messages
+
+    def _counts(
+        self,
+        count_of: Callable[[resolved.Channel], resolved.Tree | object | None],
+        unit: _Unit,
+        *,
+        is_sync: bool,
+    ) -> dict[tuple[str, str], int | None]:
+        """Return the channels with one kind of fault, and the count given for it; None where there is none."""
+        counts: dict[tuple[str, str], int | None] = {}
+        first: dict[tuple[bool, tuple[str, str]], Span] = {}
+        declared = (one for one in self._channels if count_of(one[1]) is not _ABSENT)
+        for pending, channel in sorted(declared, key=lambda one: one[1].sender is not None):
+            given: resolved.Tree | None = getattr(channel, unit)
+            most = None if given is None else self._count(given, pending, channel.span, unit)
+            if is_sync and not pending.protocol_instance.path:
+                self._table.problems.report(
+                    rules.SYNC_LOSS,
+                    channel.span,
+                    "Messages arrive in the step that sends them where channels are `sync`, so none is "
+                    + _BEFALLS[unit][1],
+                    Note(f"leave out `sync`, or this `{_BEFALLS[unit][0]}`"),
+                )
+            for ends in self._ends(pending, channel):
+                key = channel.sender is not None, ends
+                if key in first and most != counts[ends]:
+                    message = f"The channel {ends[0]} -> {ends[1]} has two bounds of its {unit}"
+                    note = Note("the first is here", first[key])
+                    self._table.problems.report(rules.BAD_DEADLINE, channel.span, message, note)
+                first[key] = channel.span
+                counts[ends] = most
+        return {ends: most for ends, most in counts.items() if most != 0}
+
     def _ticks(self, tree: resolved.Tree | None, pending: PendingInstance[OtherDeclaration], span: Span) -> int | None:
         """Return a bound in ticks, which may be 0."""
-        resolver = Resolver(self._table, pending.protocol_instance, pending.values)
-        ticks = None if tree is None else resolver.number(tree)
-        if ticks is None:
+        return None if tree is None else self._count(tree, pending, span, "ticks")
+
+    def refuse_faults(self, kinds: ChannelKinds, participants: Iterable[model.Participant]) -> None:
+        """Report participants of a protocol that loses or duplicates messages."""
+        for participant in participants if kinds.losses or kinds.duplicates else ():
+            what = "lost" if kinds.losses else "duplicated"
+            text = f"The decisions of `{participant.name}` cannot be analysed where messages may be {what}"
+            self._table.problems.report(rules.ANALYSIS_OF_LOSS, participant.span, text)
+
+    def _count(
+        self, tree: resolved.Tree, pending: PendingInstance[OtherDeclaration], span: Span, unit: str
+    ) -> int | None:
+        """Return a bound, which may be 0."""
+        number = Resolver(self._table, pending.protocol_instance, pending.values).number(tree)
+        if number is None:
             return None
-        if ticks < 0:
-            self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {ticks} ticks is negative")
+        if unit == "places" and not 1 <= number <= MAX_PLACES:
+            message = f"A queue has 1 to {MAX_PLACES} places, not {number:,}"
+            self._table.problems.report(rules.BAD_QUEUE, span, message)
+            return None
+        if number < 0:
+            self._table.problems.report(rules.BAD_DEADLINE, span, f"A bound of {number} {unit} is negative")
             return 0
-        if ticks > MAX_FAMILY_SIZE:
-            message = f"A bound of {ticks:,} ticks is more than {MAX_FAMILY_SIZE:,}"
+        if number > MAX_FAMILY_SIZE:
+            message = f"A bound of {number:,} {unit} is more than {MAX_FAMILY_SIZE:,}"
             self._table.problems.report(rules.TOO_LARGE, span, message)
             return 0
-        return ticks
+        return number
 
     @property
     def _channels(self) -> Iterator[tuple[PendingInstance[OtherDeclaration], resolved.Channel]]:

@@ -60,7 +60,11 @@ class ClauseInstantiator:
         rivals = self._rivals()
         commitments, conditions = self._commitments()
         claims, contents = self._claims()
+        node = template.signature.node
         messages = tuple(self._message(pending, rivals) for pending in self._table.messages.values())
+        is_sync = node.sync if channels is None else channels == "sync"
+        kinds = self._bounds.kinds(is_declared_sync=node.sync and channels != "async", is_sync=is_sync)
+        messages = self._bounds.on_channels(kinds, messages)
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
@@ -82,15 +86,14 @@ class ClauseInstantiator:
                     self._table.indirect_changes |= by_successor
         with self._table.problems.local():
             properties = tuple(self._properties())
-            by_name = {message.name: message for message in messages}
-            agents = ParticipantInstantiator(self._table, by_name, self._bounds)
+            agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
-        node = template.signature.node
+            self._bounds.refuse_faults(kinds, participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,
             parameters=tuple(parameters.items()),
-            sync=node.sync if channels is None else channels == "sync",
+            sync=is_sync,
             roles=tuple(self._table.roles),
             variables=tuple(self._table.variables.values()),
             scopes=tuple(self._table.scopes),

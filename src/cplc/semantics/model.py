@@ -98,6 +98,31 @@ class Message(Spanned):
     restarts: bool
     repeatable: bool
     scope: str
+    losses: tuple[tuple[str, int | None], ...] = ()
+    """Each receiver on a channel that may lose it, with the most losses in a row; None for any number."""
+
+    duplicates: tuple[tuple[str, int], ...] = ()
+    """Each receiver on a channel that may duplicate it, with the most duplicates of a sending."""
+
+    queues: tuple[tuple[str, int], ...] = ()
+    """Each receiver on a channel with a queue of several places, with their number."""
+
+    @property
+    def unreliably_to(self) -> tuple[str, ...]:
+        """The receivers that it may be lost to, or that it may reach twice."""
+        unreliable = {receiver for receiver, _ in (*self.losses, *self.duplicates)}
+        return tuple(receiver for receiver in self.receivers if receiver in unreliable)
+
+    @property
+    def tracked_to(self) -> tuple[str, ...]:
+        """The receivers for which copies do not tell whether it is in flight, and a variable of `Env` does."""
+        queues = dict(self.queues)
+        return tuple(one for one in self.receivers if one in self.unreliably_to or one in queues)
+
+    @property
+    def alternates(self) -> bool:
+        """Return whether copies have an alternating bit, by which some receiver tells sendings apart."""
+        return self.repeatable and len(self.tracked_to) < len(self.receivers)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -198,6 +223,12 @@ class DataClass:
     values: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     """The values that stand for all but the constants."""
+    is_ordered: bool = False
+    """Amounts that are compared by `<` and the like; their values are in ascending order."""
+    choices: int = 0
+    """The largest number of its values that are chosen on a run, with the initial ones, if no message recurs."""
+    recurring: str = ""
+    """A message of an ordered class that can be sent again and again, so that no number of values is enough."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -392,6 +423,16 @@ class CheckedModel:
         """Return whether a field or variable has any number of values."""
         fields = (one for message in self.messages for one in message.parameters)
         return any(one.data for one in fields) or any(one.data for one in self.variables)
+
+    @cached_property
+    def ordered_amounts(self) -> dict[str, tuple[str, ...]]:
+        """The amounts of each variable, and of each field by message and name, that are compared by order."""
+        return {
+            f"{message}.{name}" if message else name: one.values
+            for one in self.data
+            if one.is_ordered
+            for message, name in one.places
+        }
 
     @cached_property
     def about_runs(self) -> frozenset[str]:

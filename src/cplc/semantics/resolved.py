@@ -521,6 +521,14 @@ class Channel:
     """Both are None for all channels."""
     is_unordered: bool
     within: Tree | None
+    is_lossy: bool
+    losses: Tree | None
+    """The most losses of a message in a row; None for any number."""
+    is_duplicating: bool
+    duplicates: Tree | None
+    """The most duplicates of a sending; None for one."""
+    places: Tree | None
+    """The length of its queue; None for one place."""
     span: Span
 
 

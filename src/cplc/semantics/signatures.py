@@ -305,6 +305,10 @@ class SymbolCollector:
                 bounds = self._expression_checker.number(low, scope), self._expression_checker.number(high, scope)
                 return resolved.Ranged(INT, *bounds, type_.span)
             case ast.DataType(name):
+                if name == "decimal(0)":
+                    hint = Note("a whole number is of a range, as in `0..5`")
+                    self._problems.report(rules.TYPE_MISMATCH, type_.span, "A decimal has 1 to 9 places", hint)
+                    name = "decimal(1)"
                 return resolved.Ranged(Data(name), span=type_.span)
             case ast.EnumType(members):
                 first_places: dict[str, Span] = {}

@@ -396,13 +396,24 @@ class TemplateBuilder:
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
         within = None if channel.within is None else self._expression_checker.number(channel.within, scope)
+        number = self._expression_checker.number
+        options = (
+            channel.is_unordered,
+            within,
+            channel.is_lossy,
+            None if channel.losses is None else number(channel.losses, scope),
+            channel.is_duplicating,
+            None if channel.duplicates is None else number(channel.duplicates, scope),
+            None if channel.places is None else number(channel.places, scope),
+            channel.span,
+        )
         if channel.sender is None or channel.receiver is None:
-            yield resolved.Channel(None, None, channel.is_unordered, within, channel.span)
+            yield resolved.Channel(None, None, *options)
             return
         sender = self._expression_checker.names.roles(channel.sender, scope)
         receiver = self._expression_checker.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
-            yield resolved.Channel(sender, receiver, channel.is_unordered, within, channel.span)
+            yield resolved.Channel(sender, receiver, *options)
 
     # --- used protocols -------------------------------------------------------------------------
 

@@ -27,7 +27,10 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A type with any number of values, which are only copied and compared; without a name, that of a constant."""
+    """A type with any number of values, which are only copied and compared.
+
+    That of a text in quotes has no name, and that of a number with a point is `decimal`.
+    """
 
     name: str
 
@@ -54,6 +57,7 @@ Type = Bool | Int | Enum | Data | Role | Path | Unknown
 BOOL = Bool()
 INT = Int()
 TEXT = Data("")
+DECIMAL = Data("decimal")
 PATH = Path()
 UNKNOWN = Unknown()
 
@@ -84,6 +88,6 @@ def fits(actual: Type, expected: Type) -> bool:
         case Enum(left), Enum(right):
             return set(left) == set(right)
         case Data(left), Data(right):
-            return left == right or not left or not right
+            return left == right or {left, right} in ({"", "id"}, {"", "text"})
         case _:
             return type(actual) is type(expected)

@@ -399,7 +399,11 @@ class _Place:
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):
                     return iter(())
                 if at.is_operand_before and any(token.text == "->" for token in at.since):
-                    return self._next() if at.keyword == "message" else _words(("unordered", "within"))
+                    return (
+                        self._next()
+                        if at.keyword == "message"
+                        else _words(("unordered", "fifo", "lossy", "duplicating", "within"))
+                    )
                 return self.roles()
             case "means":
                 return self._operations(last)

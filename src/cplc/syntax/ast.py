@@ -29,7 +29,7 @@ class EnumType(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class DataType(Spanned):
-    """``id`` or ``text``: any number of values, which can be compared only."""
+    """``id``, ``text``, ``money(USD)`` or ``decimal(2)``: values which can be compared only."""
 
     name: str
 
@@ -192,13 +192,21 @@ class Clock(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Channel(Spanned):
-    """``channel i -> j unordered within 2``; all channels without ``i -> j``."""
+    """``channel i -> j fifo 3 lossy(2)``; all channels without ``i -> j``."""
 
     sender: Ref | None
     receiver: Ref | None
     is_unordered: bool = False
     within: Expr | None = None
     """The most ticks that a message is in flight."""
+    is_lossy: bool = False
+    losses: Expr | None = None
+    """The most losses of a message in a row; None for any number."""
+    is_duplicating: bool = False
+    duplicates: Expr | None = None
+    """The most duplicates of a sending; None for one."""
+    places: Expr | None = None
+    """The length of its queue; None for one place."""
 
 
 @dataclass(frozen=True, slots=True)

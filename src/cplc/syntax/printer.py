@@ -50,7 +50,8 @@ def _level(expression: ast.Expr) -> int:
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
         case (
-            ast.Literal_() | ast.Duration() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
+            ast.Literal_() | ast.Amount() | ast.Duration()
+            | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
             | ast.Knowledge() | ast.Does()
         ):  # fmt: skip
             return _ATOM
@@ -65,7 +66,7 @@ def _plain(expression: ast.Expr) -> str:
             return quoted(text)
         case ast.Literal_(value):
             return str(value)
-        case ast.Duration(text):
+        case ast.Duration(text) | ast.Amount(text):
             return text
         case ast.Ref((ast.Segment(name, ()),)) if name.text in PREFIXES:
             return f"({name.text})"
@@ -316,7 +317,15 @@ def _channel(tree: ast.Channel) -> str:
     text = "channel"
     if tree.sender is not None and tree.receiver is not None:
         text += f" {reference(tree.sender)} -> {reference(tree.receiver)}"
-    return text + (" unordered" if tree.is_unordered else "") + _within(tree.within)
+    text += " unordered" if tree.is_unordered else ""
+    text += "" if tree.places is None else f" fifo {formula(tree.places)}"
+    text += f" lossy{_parenthesised(tree.losses)}" if tree.is_lossy else ""
+    text += f" duplicating{_parenthesised(tree.duplicates)}" if tree.is_duplicating else ""
+    return text + _within(tree.within)
+
+
+def _parenthesised(number: ast.Expr | None) -> str:
+    return "" if number is None else f"({formula(number)})"
 
 
 def _within(within: ast.Expr | None) -> str:

@@ -28,7 +28,8 @@ from cplc.syntax.tokens import Token, code_tokens
 
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
 _ARROW: Final = re.compile(
-    rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?:(?:,\s*{_REFERENCE})*:(?!=)|unordered\b)", re.ASCII
+    rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?:(?:,\s*{_REFERENCE})*:(?!=)|(?:unordered|fifo|lossy|duplicating)\b)",
+    re.ASCII,
 )
 _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
 """The beginning of a line that is meant as a message, unless an operand is missing before it."""

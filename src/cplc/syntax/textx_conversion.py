@@ -186,7 +186,8 @@ class Conversion:
             case "BoolType":
                 return ast.BoolType(span=span)
             case "DataType":
-                return ast.DataType(node.word, span=span)
+                with_argument = f"money({node.currency})" if node.currency else f"decimal({node.places})"
+                return ast.DataType(node.word or with_argument, span=span)
             case "EnumType":
                 return ast.EnumType(tuple(self.name(member) for member in node.members), span=span)
             case _:
@@ -245,12 +246,21 @@ class Conversion:
         return ast.Assumed(self.reference(node.subject), within, span=self.span(node))
 
     def _channel(self, node: Any, span: Span) -> ast.Channel:
-        unordered, delays = (
-            [option for option in node.options if type(option).__name__ == kind] for kind in ("Unordered", "Within")
+        unordered, queues, losses, copies, delays = (
+            [option for option in node.options if type(option).__name__ == kind]
+            for kind in ("Unordered", "Fifo", "Lossy", "Duplicating", "Within")
         )
         within, is_unordered = self._only("`within`", delays), self._only("`unordered`", unordered) is not None
+        lossy, duplicating = self._only("`lossy`", losses), self._only("`duplicating`", copies)
+        fifo = self._only("`fifo`", queues)
         sender, receiver = (self.reference(end) if end else None for end in (node.sender, node.receiver))
-        return ast.Channel(sender, receiver, is_unordered, self.expression(within.ticks) if within else None, span=span)
+        return ast.Channel(
+            sender, receiver, is_unordered, self.expression(within.ticks) if within else None,
+            lossy is not None, self.expression(lossy.most) if lossy and lossy.most else None,
+            duplicating is not None,
+            self.expression(duplicating.most) if duplicating and duplicating.most else None,
+            self.expression(fifo.places) if fifo else None, span=span,
+        )  # fmt: skip
 
     def _check(self, node: Any, span: Span) -> ast.Check:
         assuming = self._only("`assuming`", node.assumptions)

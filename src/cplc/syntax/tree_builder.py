@@ -82,6 +82,13 @@ class Builder:
         span = self._span(start, end)
         return Part(ast.Literal_(unquoted(span.text), span=span), start, end)
 
+    def amount(self, items: tuple[Token]) -> Expr:
+        (token,) = items
+        start, end = _start(token), _end(token)
+        number, currency = str(token).rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").strip(), str(token)[-3:]
+        text = f"{number} {currency}" if currency.isalpha() else number
+        return Part(ast.Amount(text, span=self._span(start, end)), start, end)
+
     def segment(self, items: list[Child]) -> Part[ast.Segment]:
         name, *rest = items
         indices = tuple(item.node for item in rest if isinstance(item, Part))

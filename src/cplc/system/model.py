@@ -39,6 +39,11 @@ VariableKind = Literal[
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
     "flight",      # ticks that a message has been in flight, up to the delay of its channel
+    "transit",     # on a channel that may lose or duplicate messages: the message is in flight
+    "queue",       # the message in one place of the queue of a channel, or "no message"
+    "queued",      # a payload value in such a place; its first value where no such message is there
+    "losses",      # losses of a message since it last arrived, where their number in a row is bounded
+    "duplicates",  # duplicates of the last sending that may still be made
     "due",         # ticks since a message became due, 0 where it is not; for bounds that a question assumes
     "remaining",   # ticks that remain of a deadline that was copied from a payload; 0 where none is ahead
     "former",      # what a pending commitment was before
@@ -194,7 +199,7 @@ class Power:
     commitment: str
 
 
-StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
+StepKind = Literal["send", "receive", "exchange", "lose", "duplicate", "restart", "tick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +214,8 @@ class OpenDomain:
     """The values that the protocol names."""
     free: tuple[str, ...]
     """The values that stand for all others."""
+    is_ordered: bool = False
+    """Amounts that are compared by order; the values that stand for others are in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +236,7 @@ class Step:
     """Unique, for people: ``send pay[1]``, ``receive bid[2](3)``, ``restart Cus[1]``, ``tick``."""
     kind: StepKind
     actor: str
-    """The agent who takes it; ``Env`` for restarts and ticks."""
+    """The agent who takes it; ``Env`` for losses, duplicates, restarts and ticks."""
     event: str
     """The message, or the scope that restarts; empty for a tick."""
     payload: tuple[tuple[str, Value], ...]
@@ -242,7 +249,9 @@ class Step:
     parts: tuple[tuple[str, bool], ...] = ()
     """The changes that divide a step (`cplc.lowering.lifecycle`), and whether this part of it makes them."""
     is_further: bool = False
-    """A receipt of a message that another receiver has received, so that it has taken effect."""
+    """A receipt of a message that has taken effect: another receiver has received it, or it is a duplicate."""
+    is_duplicate: bool = False
+    """A receipt of a duplicate, which has no effect but on variables of the receiver."""
     unbounded: Expr | None = None
     """The guard without the bounds on sends that the question assumes; None where these change nothing."""
     span: Span | None = field(default=None, compare=False, repr=False)

@@ -17,7 +17,7 @@ from tests.support.generators.protocol_drafts import (
     parenthesised,
     text_of,
 )
-from tests.support.generators.protocols import plans
+from tests.support.generators.protocols import plans, queued_plans
 
 
 def instances(declared: Declared) -> list[str]:
@@ -208,9 +208,11 @@ class Sample:
 
 
 @st.composite
-def protocols(draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False) -> Sample:
+def protocols(
+    draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False, has_queues: bool = False
+) -> Sample:
     """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
-    plan = draw(plans())
+    plan = draw(queued_plans() if has_queues else plans())
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))

@@ -85,6 +85,19 @@ class Variable:
     initial: str | None
 
 
+FAULTS = (
+    "lossy",
+    "lossy",
+    "lossy(1)",
+    "lossy(2)",
+    "duplicating",
+    "duplicating(2)",
+    "lossy duplicating",
+    "lossy(1) duplicating",
+)
+"""Options of channels that are not reliable."""
+
+
 @dataclass
 class Plan:
     """A protocol in the making."""
@@ -98,6 +111,8 @@ class Plan:
     facts: list[Fact] = field(default_factory=list)
     choices: list[tuple[tuple[Loop, ...], tuple[str, ...]]] = field(default_factory=list)
     unordered: list[tuple[tuple[Loop, ...], str, str]] = field(default_factory=list)
+    faults: list[tuple[tuple[Loop, ...], str, str, str]] = field(default_factory=list)
+    """Channels that lose or duplicate messages, each with the options for it."""
     powers: list[tuple[tuple[Loop, ...], str, str]] = field(default_factory=list)
 
     def roles(self, path: tuple[Loop, ...]) -> tuple[str, ...]:
@@ -244,6 +259,7 @@ def _block(plan: Plan, path: tuple[Loop, ...], indent: str) -> list[str]:
             lines.append(indent + "  ".join((head, *repeatable, *message.clauses)))
     lines += [f"{indent}choice {' | '.join(members)}" for at, members in plan.choices if at == path]
     lines += [f"{indent}channel {first} -> {second} unordered" for at, first, second in plan.unordered if at == path]
+    lines += [f"{indent}channel {first} -> {second} {how}" for at, first, second, how in plan.faults if at == path]
     lines += [f"{indent}empower {role} to {operation}" for at, role, operation in plan.powers if at == path]
     inner = {p[len(path)]: None for p in plan.paths() if p[: len(path)] == path and len(p) > len(path)}
     for loop in inner:

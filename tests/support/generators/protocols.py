@@ -13,6 +13,7 @@ from functools import partial
 from hypothesis import assume
 from hypothesis import strategies as st
 from tests.support.generators.protocol_drafts import (
+    FAULTS,
     HIGHEST,
     LIKELY,
     STATES,
@@ -59,6 +60,28 @@ def plans(draw: st.DrawFn) -> Plan:
     if one_in(draw, 5):
         message = draw(st.sampled_from(plan.messages))
         plan.unordered.append((message.path, message.first, message.second))
+    if not plan.sync and one_in(draw, 4):
+        message = draw(st.sampled_from(plan.messages))
+        how = draw(st.sampled_from(FAULTS))
+        plan.faults.append((message.path, message.first, draw(st.sampled_from((message.second, *message.more))), how))
+    return plan
+
+
+@st.composite
+def queued_plans(draw: st.DrawFn) -> Plan:
+    """Draw a protocol in which some channels hold several messages, most of which may be sent again."""
+    plan = draw(plans())
+    plan.sync = False
+    plan.unordered.clear()
+    plan.faults.clear()
+    for position, message in enumerate(plan.messages):
+        clauses = tuple(clause for clause in message.clauses if not clause.startswith("resets"))
+        plan.messages[position] = replace(message, clauses=clauses, repeatable=message.repeatable or one_in(draw, 3))
+    for message in draw(st.lists(st.sampled_from(plan.messages), min_size=1, max_size=2)):
+        receiver = draw(st.sampled_from((message.second, *message.more)))
+        if all(one[:3] != (message.path, message.first, receiver) for one in plan.faults):
+            how = draw(st.sampled_from(("fifo 2", "fifo 2", "fifo 3", "fifo 2 lossy", "fifo 2 lossy(1)")))
+            plan.faults.append((message.path, message.first, receiver, how))
     return plan
 
 

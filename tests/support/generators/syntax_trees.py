@@ -20,7 +20,12 @@ _CONTEXTUAL = (
 _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "important", "settle", "stop", "trueish")
 
 plain_names = st.sampled_from(_PLAIN)
-any_names = st.sampled_from(_PLAIN + _OPERATOR_WORDS + _CONTEXTUAL + ("channel", "var", "sync", "unordered", "expires"))
+any_names = st.sampled_from(
+    _PLAIN
+    + _OPERATOR_WORDS
+    + _CONTEXTUAL
+    + ("channel", "var", "sync", "unordered", "fifo", "lossy", "duplicating", "expires")
+)
 family_names = st.sampled_from(_PLAIN + _CONTEXTUAL)
 """Names that may have indices: those of operators and before roles may not."""
 
@@ -182,14 +187,32 @@ _thresholds = st.builds(
 
 _assumed = st.builds(ast.Assumed, refs, _maybe, span=_here)
 _ends = st.one_of(st.just((None, None)), st.tuples(refs, refs))
-_carrying = st.sampled_from(((True, False), (False, True), (True, True)))
+_counted = st.sampled_from((None, False, True))
+_carrying = st.tuples(st.booleans(), st.booleans(), _counted, _counted, st.booleans()).filter(
+    lambda options: options != (False, False, None, None, False)
+)
+"""Options of a channel: unordered, with a delay, lossy and duplicating with a bound (true) or without (false), fifo."""
 
 
 @st.composite
 def _some_channels(draw: st.DrawFn) -> ast.Channel:
     """Draw a channel with at least one option."""
-    (sender, receiver), (is_unordered, is_bounded) = draw(_ends), draw(_carrying)
-    return ast.Channel(sender, receiver, is_unordered, draw(expressions()) if is_bounded else None, span=NOWHERE)
+    (sender, receiver), (is_unordered, is_bounded, counts_losses, counts_duplicates, is_queue) = (
+        draw(_ends),
+        draw(_carrying),
+    )
+    return ast.Channel(
+        sender,
+        receiver,
+        is_unordered,
+        draw(expressions()) if is_bounded else None,
+        counts_losses is not None,
+        draw(expressions()) if counts_losses else None,
+        counts_duplicates is not None,
+        draw(expressions()) if counts_duplicates else None,
+        draw(expressions()) if is_queue else None,
+        span=NOWHERE,
+    )
 
 
 _channels = _some_channels()

@@ -92,6 +92,10 @@ def contended_plans(draw: st.DrawFn, most_messages: int = 4, sync: bool | None =
             plan.choices.append(((), tuple(members[:2])))
     if one_in(draw, 6):
         plan.unordered.append(((), "Ann", "Bob"))
+    if not plan.sync and one_in(draw, 4):
+        message = draw(st.sampled_from(plan.messages))
+        how = draw(st.sampled_from(("lossy", "lossy(1)", "duplicating")))
+        plan.faults.append(((), message.first, draw(st.sampled_from((message.second, *message.more))), how))
     return plan
 
 
@@ -176,7 +180,7 @@ def divided_plans(draw: st.DrawFn) -> Plan:
         sync,
         *(
             [one for part in parts for one in getattr(part, kind)]
-            for kind in ("variables", "messages", "commitments", "facts", "choices", "unordered")
+            for kind in ("variables", "messages", "commitments", "facts", "choices", "unordered", "faults")
         ),
     )
 
