@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.reference.decisions import ASPECTS, Game, NotAGame, Outcome, TooManyPlans, co_operation
 from tests.reference.logic import holds
 from tests.reference.semantics import Reference
+from tests.reference.timed import bounds_of
 from tests.support.decision_verdicts import analysis_of, compare, game_of, lines_for
 from tests.support.generators.decision_features import wide_games
 from tests.support.generators.decision_games import NAME, ROLE, Draft, Sending, decision_games
@@ -22,7 +23,9 @@ from tests.support.oracles.games import TooManyStrategies
 from tests.support.protocol_analysis import checked
 from tests.support.random_examples import examples
 
+from cplc.compilation import CplCompilation
 from cplc.decision import Bounds
+from cplc.source import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -298,6 +301,35 @@ protocol Game sync {
     assert Game(checked(text), NAME, ["Bob"]).alone()[1] == 0
     analysis = analysis_of(text, [])
     assert analysis.figure("achievement").guaranteed == Bounds(Fraction(0), Fraction(0))
+
+
+@pytest.mark.parametrize(("bounded", "figure"), [("", "0"), (", yes within 1", "0.6"), (", Bob within 1", "0.9")])
+def test_clock_does_not_wait_for_silence(bounded: str, figure: str) -> None:
+    """The deadline of Bob passes where he stays silent, although he is assumed to answer within a tick."""
+    text = f"""cpl 2
+protocol Wait sync {{
+  role Ann
+  role Bob
+  commitment k = C(Bob, Ann, true, yes | no)  within 3
+  Ann -> Bob : ask
+  Bob -> Ann : promise after ask  means create k
+  Bob -> Ann : yes     after promise
+  Bob -> Ann : no      after promise
+  choice yes | no
+  agent Pia plays Ann {{
+    goal !violated(k)
+    believes Bob when promise: yes 0.6 | no 0.3 | silent 0.1
+  }}
+  analyze Pia assuming promise, Ann within 0{bounded}: achievement >= {figure}
+}}
+"""
+    compilation = CplCompilation(Source("wait.cpl", text))
+    line = compilation.model.analyses[0]
+    plain, bounds = bounds_of(compilation.model, line.assumption.split(", "))
+    game = Game(compilation.model, NAME, {*plain, *bounds}, bounds=bounds)
+    assert game.alone()[1] == Fraction(figure)
+    guaranteed = analysis_of(text, []).figure("achievement").guaranteed
+    assert guaranteed == Bounds(Fraction(figure), Fraction(figure))
 
 
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:

@@ -9,6 +9,7 @@ or insists on one send. All plans of a small acyclic game are enumerated.
 * **Justice.** No run ends while something can be received, while a tick would change something, while a drawn outcome
   is still to come, or while something can be sent that is assumed to keep going and that no drawn belief is about.
   Everything else may stay silent. A round that is over stays over: its restart is no step here.
+* **Draws before bounds.** The clock does not wait for messages that a drawn outcome rules out.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
   belief is drawn after it. From then on the world takes no step after which
@@ -151,7 +152,7 @@ class Game:
         """Positions in which nothing is possible, although the run should not end."""
         self._numbers: dict[tuple[int, Node], int] = {}
         self._histories: dict[tuple[int, object], int] = {}
-        self._moves: dict[State, list[tuple[Move, State]]] = {}
+        self._moves: dict[tuple[State, frozenset[str]], list[tuple[Move, State]]] = {}
         self._observations: dict[State, object] = {}
         self._relevant_observations: dict[State, object] = {}
         self._conditions: dict[State, tuple[bool, ...]] = {}
@@ -263,14 +264,23 @@ class Game:
 
     # --- beliefs
 
-    def moves(self, state: State) -> list[tuple[Move, State]]:
-        if state not in self._moves:
-            self._moves[state] = [
+    def moves(self, state: State, draws: Draws) -> list[tuple[Move, State]]:
+        silent = frozenset(self._ruled_out(draws))
+        key = state, silent
+        if key not in self._moves:
+            self._moves[key] = [
                 (move, after)
-                for move, after in self.reference.moves(state)
+                for move, after in self.reference.moves(state, silent)
                 if move.kind != "restart" and (move.kind != "tick" or after != state)
             ]
-        return self._moves[state]
+        return self._moves[key]
+
+    def _ruled_out(self, draws: Draws) -> Iterator[str]:
+        """Yield the messages that do not come because of what is drawn."""
+        for drawn, belief in zip(draws, self.participant.beliefs, strict=True):
+            if drawn not in (UNDRAWN, LOST):
+                outcome = belief.events[drawn].message if drawn >= 0 else ""
+                yield from (event.message for event in belief.events if event.message not in ("", outcome))
 
     def _is_send(self, move: Move) -> bool:
         return move.kind in ("send", "exchange")
@@ -299,7 +309,7 @@ class Game:
         The messages of the beliefs in ``avoiding`` are left out.
         """
         beliefs = self.participant.beliefs
-        for move, after in self.moves(state):
+        for move, after in self.moves(state, draws):
             if self._is_send(move) and any(e.message == move.event for n in avoiding for e in beliefs[n].events):
                 continue
             covering = self._covering(move.event, draws) if self._is_send(move) else []
@@ -489,11 +499,11 @@ class Game:
                 arrivals = self._arrivals(position, after, later, value + self._worth(move))
                 position.options += arrivals
                 position.places += [self._component(move)] * len(arrivals)
-        for move, after in self.moves(state):
+        for move, after in self.moves(state, draws):
             action = (move.event, move.payload)
             if self._is_send(move) and action in position.actions:
                 position.actions[action] = self._arrivals(position, after, draws, value + self._worth(move))
-        position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state))
+        position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state, draws))
 
     def _is_just(self, move: Move, draws: Draws) -> bool:
         """Return whether no run ends where this is possible."""

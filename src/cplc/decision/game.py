@@ -19,6 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from cplc.decision.belief_scopes import scopes, touched_beliefs
+from cplc.decision.bounds_under_draws import BoundsUnderDraws
 from cplc.logic.expressions import Expr, is_true, reads
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import merged_classes
@@ -204,6 +205,8 @@ class Game:
             conditions = [one.condition for one in participant.decisions if step in one.steps]
             self._allowed[step] = self._tabulated(conditions)
         self._enabled: dict[int, list[Transition]] = {}
+        self._bounds = BoundsUnderDraws(system, participant.beliefs)
+        self._enabled_without_bounds: dict[tuple[int, frozenset[str]], list[Transition]] = {}
         self._drawn_of: dict[int, tuple[tuple[_BeliefTable, int], ...]] = {}
         self._after_draw: dict[int, list[Transition]] = {}
         self._unexpanded: dict[int, list[Option]] = {}
@@ -291,13 +294,33 @@ class Game:
         """
         steps = self._enabled.get(packed)
         if steps is None:
-            kind = self.system.steps
-            steps = [
-                (step, target)
-                for step, target in self.relation.transitions(packed)
-                if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
-            ]
-            self._enabled[packed] = steps
+            steps = self._enabled[packed] = self._steps_of(self.relation, packed)
+        return steps
+
+    def _steps_of(self, relation: InterleavedRelation, packed: int) -> list[Transition]:
+        kind = self.system.steps
+        return [
+            (step, target)
+            for step, target in relation.transitions(packed)
+            if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
+        ]
+
+    def _enabled_after_draws(self, state: int) -> list[Transition]:
+        """Return the steps in a state: the clock does not wait for messages that a draw rules out."""
+        packed = state & self.system_mask
+        names = frozenset[str]().union(
+            *(
+                self._bounds.ruled_out(table.index, code - _FIRST_OUTCOME if code >= _FIRST_OUTCOME else None)
+                for table, code in self._drawn(state)
+                if code != _LOST
+            )
+        )
+        if not names:
+            return self.enabled(packed)
+        steps = self._enabled_without_bounds.get((packed, names))
+        if steps is None:
+            steps = self._steps_of(self._bounds.relation(names), packed)
+            self._enabled_without_bounds[packed, names] = steps
         return steps
 
     def _drawn(self, state: int) -> Sequence[tuple[_BeliefTable, int]]:
@@ -580,7 +603,7 @@ class Game:
     def _options(self, state: int) -> list[Option]:
         mode = state >> self.mode_shift
         packed = state & self.system_mask
-        steps = self.enabled(packed)
+        steps = self._enabled_after_draws(state) if self._bounds else self.enabled(packed)
         if mode == Mode.STOPPED:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:

@@ -470,6 +470,18 @@ class System:
 
         return replace(self, steps=tuple(map(free, self.steps)))
 
+    def without_bounds_on(self, names: frozenset[str]) -> System:
+        """Return the system in which the clock does not wait for these messages, nor do later ones of their senders."""
+        senders = frozenset(message.sender for message in self.bounded if message.name in names)
+        in_time = [negate(message.overdue) for message in self.bounded if message.name not in names]
+
+        def free(step: Step) -> Step:
+            if step.unbounded is None or not (step.kind == "tick" or step.actor in senders):
+                return step
+            return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
+
+        return replace(self, steps=tuple(map(free, self.steps)))
+
     def waiting(self, justice: Justice) -> Expr:
         """Return where the constraint waits for one of its steps."""
         return disj(self.steps[index].guard for index in justice.steps) if justice.due is None else justice.due
