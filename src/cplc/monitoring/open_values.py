@@ -161,7 +161,7 @@ class OpenValues:
         result = state
         for one in self._domains[at].places:
             new = names.get(str(packing.value(one.variable, state)))
-            if new is not None and (not one.flag or packing.value(one.flag, state) == one.there):
+            if new is not None and (not one.flag or packing.value(one.flag, state) == one.present):
                 result = result & ~packing.mask([one.variable]) | packing.bits(one.variable, new)
         return result
 
@@ -193,7 +193,7 @@ class OpenValues:
             value(one.variable, state)
             for state in states
             for one in self._domains[at].places
-            if not one.flag or value(one.flag, state) == one.there
+            if not one.flag or value(one.flag, state) == one.present
         }
 
     def in_words(self, texts: Sequence[str], names: Names) -> tuple[str, ...]:

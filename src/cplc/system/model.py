@@ -204,12 +204,12 @@ StepKind = Literal["send", "receive", "exchange", "lose", "duplicate", "restart"
 
 @dataclass(frozen=True, slots=True)
 class OpenPlace:
-    """A variable with an open value: that of a copy or queue, which is there where ``flag`` has the value ``there``."""
+    """A variable with an open value: that of a copy or queue, which is there where ``flag`` is ``present``."""
 
     variable: str
     flag: str = ""
     """Empty if its value is always there."""
-    there: bool | str = True
+    present: bool | str = True
 
 
 @dataclass(frozen=True, slots=True)
