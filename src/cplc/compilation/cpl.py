@@ -494,6 +494,8 @@ class CplCompilation(Compilation):
 
     def _with_remedies(self, result: Result, engine: EngineName) -> Result:
         """Return a failure with the bounds or the channels under which the property would hold."""
+        if result.question.verdict_only:
+            return result
         if self.model.has_ticks:
             from cplc.compilation.helping_bounds import with_helping_bounds
 
