@@ -317,9 +317,9 @@ class StepBuilder:
         """Return the step after which a message that has arrived is on its way once more."""
         name = f"duplicate {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
         transit = transit_variable(message.name, receiver)
-        left = e.Read(duplicates_variable(message.name, receiver))
-        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), left)))
-        updates = ((transit, e.TRUE), (left.variable, e.arith("-", left, e.Const(1))))
+        available = e.Read(duplicates_variable(message.name, receiver))
+        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), available)))
+        updates = ((transit, e.TRUE), (available.variable, e.arith("-", available, e.Const(1))))
         return Step(name, "duplicate", ENV, message.name, (), guard, updates, span=message.span)
 
     def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:
