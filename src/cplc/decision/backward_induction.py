@@ -128,7 +128,8 @@ def layered(model: Mdp) -> LayeredMdp | None:
 
 def states_of_depths(depth: Indices) -> list[Indices]:
     """Return the states of each depth."""
-    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    # Small numbers are sorted by radix.
+    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
