@@ -39,6 +39,7 @@ class NumberedChoices:
 
 
 def numbered(model: Mdp, sets: Sequence[Hashable], choices: Mapping[int, Hashable]) -> NumberedChoices:
+    """Number the information sets, and the choices of events; waiting has number 0."""
     first_action, first_event, first_transition = starts_of(model)
     kind = np.frombuffer(bytes(model.kind), np.uint8)
     is_controlled = np.repeat(kind == ActionKind.CONTROLLED, np.diff(first_event))
