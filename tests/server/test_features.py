@@ -236,7 +236,6 @@ async def _fixed(editor: Editor, uri: str, word: str, title: str) -> str:
     """Return the text after the quick fix with this title, at this word."""
     position = editor.place(uri, word)
     context = lsp.CodeActionContext(editor.client.diagnostics[uri])
-    assert context.diagnostics
     fixes = await editor.client.text_document_code_action_async(
         lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), lsp.Range(position, position), context)
     )
