@@ -326,9 +326,7 @@ def test_too_many_ordered_amounts_of_a_formula_are_rejected() -> None:
     compilation = _compiled(f"cpl 2\n\nprotocol P {{ role A role B {messages} }}")
     problems = compilation.formula_question("EF (" + " & ".join(f"m0.h < m{at}.h" for at in range(1, 11)) + ")")
     assert isinstance(problems, tuple)
-    assert [(one.code, one.span is not None and one.span.source.name) for one in problems] == [
-        ("too-large", "--formula")
-    ]
+    assert [(one.code, one.span.source.name) for one in problems] == [("too-large", "--formula")]
 
 
 def test_range_of_a_variable_is_undecided_where_choices_are_not_counted() -> None:
