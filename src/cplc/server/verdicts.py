@@ -84,7 +84,7 @@ class Verdicts:
 
     verdicts: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
     warnings: dict[str, dict[str, tuple[Texts, tuple[Diagnostic, ...]]]] = field(default_factory=dict)
-    """What the reachable states show, by file and protocol."""
+    """Warnings from the reachable states, by file and protocol."""
     running: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
