@@ -16,9 +16,9 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, diagnostics_of, files_in, loaded_protocol
 from cplc.cli.options import (
     ModelOptions,
-    ProtocolFile,
     colour_option,
     files,
+    protocol_file,
     reading_options,
     report_format_option,
     strict_option,
@@ -48,7 +48,7 @@ Examples:
   cplc check examples stdlib --strict
 """,
 )
-@click.argument("paths", nargs=-1, type=ProtocolFile(), metavar="[FILE|FOLDER|-]...", shell_complete=files)
+@click.argument("paths", nargs=-1, type=protocol_file, metavar="[FILE|FOLDER|-]...", shell_complete=files)
 @reading_options
 @report_format_option
 @colour_option

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from cplc.cli.exit_codes import Exit
-from cplc.cli.options import ModelOptions, ProtocolFile, files, reading_options
+from cplc.cli.options import ModelOptions, files, protocol_file, reading_options
 
 _STANDARD_INPUT: Final = "-"
 FileCommand = Callable[..., Exit]
@@ -44,7 +44,7 @@ def many_files_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="N",
         help="Number of worker processes for several files.  [default: number of cores]",
     )(command)
-    return click.argument("paths", nargs=-1, type=ProtocolFile(), metavar="[FILE|FOLDER|-]...", shell_complete=files)(
+    return click.argument("paths", nargs=-1, type=protocol_file, metavar="[FILE|FOLDER|-]...", shell_complete=files)(
         command
     )
 

@@ -20,12 +20,12 @@ from cplc.cli.monitor_run import Form, MonitorOutput, MonitorRequest, MonitorRun
 from cplc.cli.monitor_state import locked
 from cplc.cli.options import (
     ModelOptions,
-    ProtocolFile,
     colour_option,
     files,
     length_of_tick,
     moment,
     period,
+    protocol_file,
     reading_options,
     resource_options,
 )
@@ -61,7 +61,7 @@ Examples:
   cplc monitor examples/netbill.cpl /var/log/shop.jsonl --follow --state shop.state
 """,
 )
-@click.argument("file", type=ProtocolFile(), shell_complete=files)
+@click.argument("file", type=protocol_file, shell_complete=files)
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=files)
 @reading_options
 @click.option(

@@ -119,18 +119,14 @@ def files(_context: click.Context, _parameter: click.Parameter, incomplete: str)
     return [CompletionItem(incomplete, type="file")]
 
 
-class ProtocolFile(click.ParamType):
-    """The path of a file, or the name of a file of the standard library: ``std.agents.a2a``."""
+def protocol_file(value: str) -> str:
+    """Return the path of a file; a name of the standard library, as ``std.agents.a2a``, stands for its file."""
+    if not value.startswith("std.") or os.path.exists(value):
+        return value
+    from cplc.runtime.file_access import shipped
 
-    name = "file"
-
-    def convert(self, value: str, _parameter: click.Parameter | None, _context: click.Context | None) -> str:
-        if not value.startswith("std."):
-            return value
-        from cplc.runtime.file_access import shipped
-
-        path = shipped("stdlib").joinpath(*value.split(".")[1:]).with_suffix(".cpl")
-        return value if os.path.exists(value) or not os.path.isfile(path) else str(path)
+    path = shipped("stdlib").joinpath(*value.split(".")[1:]).with_suffix(".cpl")
+    return str(path) if os.path.isfile(path) else value
 
 
 def _gathered(command: Command, name: str, kind: Callable[..., object], *parts: str) -> Callable[..., Any]:
@@ -152,7 +148,7 @@ def model_options(command: Command) -> Callable[..., Any]:
 
         return command(file=file, options=effective_options(file, options), **values)
 
-    return click.argument("file", type=ProtocolFile(), shell_complete=files)(reading_options(with_settings))
+    return click.argument("file", type=protocol_file, shell_complete=files)(reading_options(with_settings))
 
 
 def reading_options(function: Command) -> Callable[..., Any]:
