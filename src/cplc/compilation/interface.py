@@ -146,6 +146,13 @@ class Compilation(ABC):
         system = self.system_with_variables(recorded.variables)
         return system, replayed(system, recorded)
 
+    def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[Compilation, Mapping[str, str]]:
+        """Return the compilation in which a message can have these values, and the values as they are written there.
+
+        Raise `cplc.semantics.typed_values.PayloadRefused` for values that its fields cannot have.
+        """
+        return self, payload
+
     # --- questions
 
     @abstractmethod
