@@ -211,7 +211,7 @@ class _InteractiveRun:
 
     def _send(self, text: str) -> bool:
         """Send a message with typed values, any that its fields can have; return whether the text names a message."""
-        from cplc.semantics.typed_values import PayloadRefused
+        from cplc.compilation import PayloadRefused
         from cplc.simulation.interactive_session import Session, carried_over, choice_table
         from cplc.simulation.run_replay import failing
         from cplc.simulation.typed_messages import open_fields, sendings, steps_of, typed_message

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, UnknownQuestion
+from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, PayloadRefused, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
@@ -578,9 +578,12 @@ class CplCompilation(Compilation):
     def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[CplCompilation, Mapping[str, str]]:
         if not self.model.data:
             return self, payload
-        from cplc.semantics.typed_values import with_payload
+        from cplc.semantics.typed_values import NotAValue, with_payload
 
-        model, values = with_payload(self.model, message, payload)
+        try:
+            model, values = with_payload(self.model, message, payload)
+        except NotAValue as problem:
+            raise PayloadRefused(str(problem)) from None
         return self if model.data == self.model.data else self.mutated(model), values
 
     def _with_values_of(self, formula: Term) -> CplCompilation:

@@ -36,6 +36,10 @@ Strategies = Literal["full", "uniform"]
 EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 
+class PayloadRefused(Exception):
+    """A payload that a message cannot have; the text says why."""
+
+
 class UnknownQuestion(LookupError):
     """The file has no property or check of that name."""
 
@@ -149,7 +153,7 @@ class Compilation(ABC):
     def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[Compilation, Mapping[str, str]]:
         """Return the compilation in which a message can have these values, and the values as they are written there.
 
-        Raise `cplc.semantics.typed_values.PayloadRefused` for values that its fields cannot have.
+        Raise `PayloadRefused` for values that its fields cannot have.
         """
         return self, payload
 

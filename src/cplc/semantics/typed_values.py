@@ -15,7 +15,7 @@ from cplc.semantics.data_values import with_domains
 from cplc.semantics.model import CheckedModel, DataClass
 
 
-class PayloadRefused(Exception):
+class NotAValue(Exception):
     """A text that denotes no value of the type of its field, or too many values."""
 
 
@@ -24,7 +24,7 @@ def with_payload(
 ) -> tuple[CheckedModel, Mapping[str, str]]:
     """Return the model whose domains have the values of a payload, and the payload as it is written there.
 
-    Raise `PayloadRefused` for a text that is not of the type of its field, and where there are too many values.
+    Raise `NotAValue` for a text that is not of the type of its field, and where there are too many values.
     """
     classes = {place: one for one in model.data for place in one.places}
     canonical = dict(payload)
@@ -37,7 +37,7 @@ def with_payload(
             wider[one.places] = _with_value(one, canonical[field])
     result = with_domains(model, tuple(wider.values()))
     for problem in too_many_values(result):
-        raise PayloadRefused(problem.message)
+        raise NotAValue(problem.message)
     return result, canonical
 
 
@@ -47,7 +47,7 @@ def _value(one: DataClass, field: str, text: str) -> str:
     if amounts is not None:
         units = amounts.units(text)
         if units is None:
-            raise PayloadRefused(f"`{field}` is {text}, no value of `{one.type}`")
+            raise NotAValue(f"`{field}` is {text}, no value of `{one.type}`")
         return amounts.text(units)
     if text in one.values or text.startswith('"'):
         return text
