@@ -207,6 +207,13 @@ def test_amounts_are_compared_with_those_of_their_type(wrong: str) -> None:
     assert "type-mismatch" in [one.code for one in analysed(_amounts(guard=wrong)).diagnostics]
 
 
+@pytest.mark.parametrize("wrong", ["if price + 1 USD < 3 USD", "if 3.00 USD - price > 0 USD", "if share * 2 < 0.5"])
+def test_sums_of_amounts_are_rejected_with_the_reason(wrong: str) -> None:
+    errors = [one for one in analysed(_amounts(guard=wrong)).diagnostics if one.is_error]
+    assert errors[0].code == "type-mismatch"
+    assert "no sums or differences" in errors[0].notes[0].message
+
+
 @pytest.mark.parametrize("wrong", ["if price < 0.001 USD", "if share < 0.001", "if price < 99999999999999999 USD"])
 def test_constants_have_the_places_of_their_type(wrong: str) -> None:
     assert [one.code for one in analysed(_amounts(guard=wrong)).diagnostics if one.is_error] == ["value-out-of-range"]
