@@ -71,7 +71,7 @@ def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
     This is so if nothing else ends the commitment. With a deadline it is also so, unless the debtor is assumed to act
     within so many ticks: otherwise no strategy controls time.
     """
-    if commitment.content or (commitment.within is not None and system.bounded_members((commitment.debtor,))):
+    if commitment.content or (commitment.within is not None and system.bounded_members(commitment.debtors)):
         return False
     if commitment.within is not None:
         return True
@@ -83,12 +83,26 @@ def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
 
 
 def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) -> Formula:
-    """Return that the debtor has a strategy to keep the commitment on course until it is no longer in force.
+    """Return that those who are answerable can keep the commitment on course until it is no longer in force.
+
+    That is all debtors of a group together, some one of them alone, or each of them alone.
 
     A commitment to a condition is never on course. A restart ends no debt: the commitment is on course again once it is
     in force again. The formula combines two strategies: the first until the commitment is done or the second wins.
     """
-    group = (commitment.debtor,)
+    return _answering(commitment, lambda group: _can_honour(system, commitment, group, uniform=uniform))
+
+
+def _answering(commitment: Commitment, able: Callable[[tuple[str, ...]], Formula]) -> Formula:
+    """Return that the debtors who are answerable are able to do something."""
+    if commitment.answerable == "all" or len(commitment.debtors) == 1:
+        return able(commitment.debtors)
+    alone = tuple(able((debtor,)) for debtor in commitment.debtors)
+    return f.Or(alone) if commitment.answerable == "any" else f.And(alone)
+
+
+def _can_honour(system: System, commitment: Commitment, group: tuple[str, ...], *, uniform: bool) -> Formula:
+    """Return that a group has a strategy to keep the commitment until it is no longer in force."""
     ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
     done = f.Atom(
         e.one_of(e.Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends)
@@ -578,6 +592,26 @@ def _violable(system: System, _: Debts) -> _CheckParts:
     )
 
 
+def _enforces(goal: Formula, uniform: bool, group: tuple[str, ...]) -> Formula:
+    return f.Enforces(group, goal, uniform)
+
+
+def _unable(commitment: Commitment) -> str:
+    """Return who of those that are answerable fail, in words."""
+    debtors = commitment.debtors
+    if len(debtors) == 1:
+        return f"{debtors[0]} alone cannot"
+    listed = f"{', '.join(debtors[:-1])} {{}} {debtors[-1]}"
+    return {
+        "all": listed.format("and") + " together cannot",
+        "any": "neither " * (len(debtors) == 2)
+        + listed.format("nor" if len(debtors) == 2 else "or")
+        + " alone can"
+        + ("" if len(debtors) == 2 else "not"),
+        "each": "not each of " + listed.format("and") + " alone can",
+    }[commitment.answerable]
+
+
 def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckParts:
     """Require that the debtor of each active commitment has a strategy to keep it, or until others release it."""
     parts: list[Part] = []
@@ -585,11 +619,11 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
         able: Formula
         if is_judged_by_its_consequent(system, commitment):
             promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
-            able = f.Enforces((commitment.debtor,), promised, uniform)
-            meaning = f"{commitment.debtor} alone cannot bring about `{_plain_text(system, commitment.consequent)}`"
+            able = _answering(commitment, partial(_enforces, promised, uniform))
+            meaning = f"{_unable(commitment)} bring about `{_plain_text(system, commitment.consequent)}`"
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
-            meaning = f"{commitment.debtor} alone cannot keep what it promised"
+            meaning = f"{_unable(commitment)} keep what {'it' if len(commitment.debtors) == 1 else 'they'} promised"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
         repair = "let its antecedent wait for what others have to do first"
         parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))

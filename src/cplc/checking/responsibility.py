@@ -11,6 +11,7 @@ from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.language.groups import is_on
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -285,7 +286,7 @@ def blame(
             return Responsibility((), (), ())
         return Responsibility((), (), _owed_commitments(shown, ending), avoided)
     stopped = _helpful_roles(system, assuming, valid, helping, tuple(able))
-    owed = tuple(name for name in _owed_commitments(shown, ending) if shown.commitment[name].debtor in stopped)
+    owed = tuple(name for name in _owed_commitments(shown, ending) if is_on(stopped, shown.commitment[name].debtor))
     return Responsibility(helping, stopped, owed)
 
 

@@ -52,7 +52,11 @@ class Comparison:
     def orphaned(self) -> tuple[Commitment, ...]:
         """The commitments whose debtor or creditor no longer exists."""
         lost = self.lost_roles
-        return tuple(made for made in self.match.old.commitments if made.debtor in lost or made.creditor in lost)
+        return tuple(
+            made
+            for made in self.match.old.commitments
+            if any(role in lost for role in (*made.debtors, *made.creditors))
+        )
 
     @property
     def is_breaking(self) -> bool:
@@ -83,7 +87,7 @@ def compare(
         return Comparison(match, unknown, unknown, verdicts)
     watched = []
     for commitment in old.commitments:
-        if commitment.debtor in match.only_old or commitment.creditor in match.only_old:
+        if any(role in match.only_old for role in (*commitment.debtors, *commitment.creditors)):
             continue  # their messages are hidden
         watched.append(Watch(match.successor(commitment), commitment))
     newly = search(after, before, watched, situations)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
+from cplc.language.groups import members, side_of
 from cplc.records import dataclass
 from cplc.system.model import Commitment, Message, System
 
@@ -71,7 +72,10 @@ class Match:
         """Return the new version's commitment with the same name and parties, or None."""
         signature = (commitment.name, commitment.debtor, commitment.creditor)
         for other in self.new.commitments:
-            if signature == (self.renamed(other.name), self.renamed(other.debtor), self.renamed(other.creditor)):
+            if signature == (
+                self.renamed(other.name),
+                *(side_of(map(self.renamed, members(side))) for side in other.parties),
+            ):
                 return other
         return None
 

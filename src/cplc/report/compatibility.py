@@ -159,7 +159,7 @@ def _verdict_data(one: VerdictChange) -> Data:
 
 
 def _orphan(comparison: Comparison, made: Commitment) -> str:
-    lost = [role for role in (made.debtor, made.creditor) if role in comparison.lost_roles]
+    lost = [role for role in (*made.debtors, *made.creditors) if role in comparison.lost_roles]
     return f"{_joined(lost)} {'takes' if len(lost) == 1 else 'take'} no part any more"
 
 

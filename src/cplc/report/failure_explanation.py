@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
+from cplc.language.groups import is_on
 from cplc.language.lifecycle import CLOSED
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.repairs import repair_sentences
@@ -152,7 +153,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
     ending = None if result.evidence is None else lasso_evidence(result.evidence)
     able = {} if ending is None else neglected_sends(result.system, ending)
     for role in blamed.stopped:
-        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
+        owed = [c for c in result.system.commitments if c.name in blamed.owed and role in c.debtors]
         debts = joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
         stopped = f"{role} stopped: it could send {joined(able.get(role, ()), 'or')} forever and never did"
         yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
@@ -162,7 +163,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
             if commitment.name in blamed.owed:
                 owes = f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever"
                 acting = blamed.avoidance.acting
-                is_outside = bool(acting) and commitment.debtor not in acting
+                is_outside = bool(acting) and not is_on(acting, commitment.debtor)
                 yield f"{owes}{', but does not take part in the loop' if is_outside else ''}."
                 yield from _debtor_view_sentences(commitment, told(result.system, result.evidence).run.states)
     ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
@@ -178,7 +179,7 @@ def _debtor_view_sentences(commitment: Commitment, states: Sequence[State]) -> I
     """Yield since when an owed commitment is over in the debtor's own view, by which it decides."""
     for role, variable in commitment.views:
         view = states[-1].get(variable)
-        if role == commitment.debtor and view in CLOSED:
+        if role in commitment.debtors and view in CLOSED:
             since = max((at for at, state in enumerate(states) if state[variable] != view), default=-1) + 1
             yield f"As {role} sees it, {commitment.name} is {view} since step {since}."
 

@@ -168,6 +168,7 @@ class ClauseInstantiator:
                     self._deadlines.ticks(body.expires, symbol.node.expires, resolver, symbol),
                     symbol.node.revocable,
                     pending.scope,
+                    body.debtor.answerable,
                     span=symbol.span,
                 )
             )

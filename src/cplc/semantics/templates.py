@@ -330,8 +330,9 @@ class TemplateBuilder:
 
     def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[resolved.Commitment]:
         node = symbol.node
-        debtor = self._expression_checker.names.role(node.debtor, scope)
-        creditor = self._expression_checker.names.role(node.creditor, scope)
+        debtor = self._expression_checker.names.side(node.debtor, scope)
+        creditor = self._expression_checker.names.side(node.creditor, scope)
+        self._check_answerable(node.debtor, node.creditor)
         antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
         consequent = self._expression_checker.content(node.consequent, scope)
         timing = self._with_fields_of_creators(symbol, scope)
@@ -339,6 +340,12 @@ class TemplateBuilder:
         expires = None if node.expires is None else self._expression_checker.deadline(node.expires, timing)
         if debtor is not None and creditor is not None:
             yield resolved.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+
+    def _check_answerable(self, debtor: ast.Party, creditor: ast.Party) -> None:
+        """Report that one debtor, or creditors, are said to be answerable together or alone."""
+        if isinstance(creditor, ast.Group) and creditor.answerable:
+            text = f"Creditors are not answerable: leave out `{creditor.answerable}`"
+            self._problems.report(rules.WRONG_KIND, creditor.span, text)
 
     def _with_fields_of_creators(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Scope:
         """Return the scope with the fields of the messages that create the commitment, unless their names are taken."""
