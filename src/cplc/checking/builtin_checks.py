@@ -592,7 +592,7 @@ def _violable(system: System, _: Debts) -> _CheckParts:
     )
 
 
-def _enforces(goal: Formula, uniform: bool, group: tuple[str, ...]) -> Formula:
+def _enforces(goal: f.Goal, uniform: bool, group: tuple[str, ...]) -> Formula:
     return f.Enforces(group, goal, uniform)
 
 

@@ -90,6 +90,7 @@ class ClauseInstantiator:
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
             self._bounds.refuse_faults(kinds, () if is_sync else participants)
+            self._bounds.refuse_groups(commitments, participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,
