@@ -96,10 +96,9 @@ class Program:
     def __init__(self, executable: Path, hash_seed: str = "0") -> None:
         self.executable = executable
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("CPLC_", "PYTHON"))},
+            **{n: value for n, value in os.environ.items() if not n.startswith(("COLUMNS", "CPLC_", "PYTHON"))},
             "CPLC_CACHE": "off",
             "PYTHONHASHSEED": hash_seed,
-            "COLUMNS": "100",
             "LC_ALL": "C.UTF-8",
             "NO_COLOR": "1",
             "TERM": "dumb",

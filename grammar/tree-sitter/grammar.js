@@ -43,7 +43,7 @@ module.exports = grammar({
     block: ($) => seq('{', repeat($._item), '}'),
     parameters: ($) => seq('(', optional(list($.parameter)), ')'),
     parameter: ($) => seq(field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
-    _type: ($) => choice('bool', $.values, $.range),
+    _type: ($) => choice('bool', 'id', 'text', seq('money', '(', $.identifier, ')'), seq('decimal', '(', $.number, ')'), $.values, $.range),
     values: ($) => seq('{', list($.name), '}'),
     range: ($) => seq($.sum, '..', $.sum),
 
@@ -128,7 +128,7 @@ module.exports = grammar({
       choice(seq('<=', choice($.number, $.name, $.parentheses)), seq('[', $.sum, '..', $.sum, ']')), optional('ticks'),
     ),
     operand: ($) => prec.right(choice(
-      $.number, $.parentheses, $.brackets,
+      $.number, $.amount, $.string, $.parentheses, $.brackets,
       seq($.name, repeat(choice($.parentheses, $.brackets, seq(choice('.', '@'), $.name)))),
     )),
 
@@ -136,11 +136,12 @@ module.exports = grammar({
     brackets: ($) => seq('[', repeat($._token), ']'),
     braces: ($) => seq('{', repeat($._token), '}'),
     _token: ($) => choice(
-      $.identifier, $.number, $.operator_name, $.parentheses, $.brackets, $.braces, ...words.quantifiers, 'in', 'claim',
+      $.identifier, $.number, $.amount, $.string, $.operator_name, $.parentheses, $.brackets, $.braces, ...words.quantifiers, 'in', 'claim',
       'C', ...signs, ...others,
     ),
 
     identifier: () => /[A-Za-z_]\w*/,
+    amount: () => /\d+(\.\d+)?\s*[A-Z]{3}/,
     number: () => /\d+(\.\d+)?/,
     string: () => /"([^"\\\n]|\\[^\n])*"/,
     comment: () => token(choice(/\/\/[^\n]*/, /\/\*[^*]*\*+([^/*][^*]*\*+)*\//)),

@@ -8,7 +8,7 @@ import table from '../../grammar/words.json';
 const WORD = /\w/;
 const term = terms as Record<string, number>;
 
-const keywords = [...table.declarations, ...table.clauses, ...table.contextual, ...table.types, 'cpl'];
+const keywords = [...table.declarations, ...table.clauses, ...table.contextual, ...table.types, ...table.open_types, 'cpl'];
 const KEYWORD = new Map(keywords.map((word) => [word, term[`kw${word[0]!.toUpperCase()}${word.slice(1)}`]]));
 const RESERVED = new Set([...table.declarations, ...table.clauses]);
 
@@ -29,7 +29,8 @@ const KINDS: [Set<string>, RegExp, number][] = [
 /** What a prefix operator applies to begins so; before anything else, or at the end of a line, it is one too. */
 const NO_OPERAND = /^\s*[:}\]=]/;
 
-const DURATION = /^\d+[ \t]*(ms|s|min|h|d|w)(?!\w)/;
+/** A length of time, or an amount of money. */
+const DURATION = /^\d+([ \t]*(ms|s|min|h|d|w)|(\.\d+)?[ \t]*[A-Z]{3}(?!\w)(?!\s*(->\s*\w+(\[[^\]]*\])?\s*[,:]|[.[])))(?!\w)/;
 
 function wordAt(input: InputStream): string {
   let word = '';

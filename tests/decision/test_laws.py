@@ -90,6 +90,14 @@ def test_family_that_touches_nothing_changes_no_figure(draft: Draft, size: int) 
     assert _is_same(_alone(_analysis(draft.text())), _alone(_analysis(more.text())))
 
 
+@examples(30)
+@given(decision_games())
+def test_own_message_that_touches_nothing_changes_no_figure(draft: Draft) -> None:
+    messages = (*draft.messages, Sending("u0", ROLE, "Zed"), Sending("u1", "Zed", ROLE, "u0"))
+    more = replace(draft, roles=(*draft.roles, "Zed"), messages=messages)
+    assert _is_same(_alone(_analysis(draft.text())), _alone(_analysis(more.text())))
+
+
 @examples(60)
 @given(decision_games(), st.integers(0, 10), st.sampled_from(["+3", "-5"]))
 def test_additional_own_message_never_lowers_a_figure(draft: Draft, place: int, amount: str) -> None:

@@ -15,12 +15,17 @@ from hypothesis import strategies as st
 from tests.reference.decisions import ASPECTS, Game, NotAGame, Outcome, TooManyPlans, co_operation
 from tests.reference.logic import holds
 from tests.reference.semantics import Reference
+from tests.reference.timed import bounds_of
 from tests.support.decision_verdicts import analysis_of, compare, game_of, lines_for
 from tests.support.generators.decision_features import wide_games
 from tests.support.generators.decision_games import NAME, ROLE, Draft, Sending, decision_games
 from tests.support.oracles.games import TooManyStrategies
 from tests.support.protocol_analysis import checked
 from tests.support.random_examples import examples
+
+from cplc.compilation import CplCompilation
+from cplc.decision import Bounds
+from cplc.source import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -224,6 +229,7 @@ protocol Game sync {
   choice one | two
   agent Pia plays Ann {
     goal heads & callHeads | tails & callTails
+    value toss: +1
     believes Dan when toss: one 0.5 | two 0.5
   }
   analyze Pia assuming Bob: achievement > 0.4
@@ -233,6 +239,97 @@ protocol Game sync {
     bounds = analysis.figure("achievement").guaranteed
     assert bounds.low <= Fraction(1, 2) <= bounds.high
     assert analysis.lines[0].verdict in ("take part", "undecided")
+
+
+ELSEWHERE = """
+  Ann -> Bob : order
+  Ann -> Dan : toss
+  Dan -> Ann : one  after toss
+  Dan -> Ann : two  after toss
+  choice one | two
+"""
+TOSSES = "believes Dan when toss: one 0.01 | two 0.99"
+
+
+@pytest.mark.parametrize(
+    ("values", "value"),
+    [("order: -1", -1), ("order: -1, toss: 0", -1), ("order: -1, toss: -0.5", Fraction(-1, 2))],
+)
+def test_coin_elsewhere_does_not_decide_whether_to_take_part(values: str, value: Fraction) -> None:
+    """To order only where the coin shows one would cost a hundredth; a toss that has a cost counts itself."""
+    agent = f"    value {values}\n    {TOSSES}"
+    text = f"""cpl 2
+protocol Game sync {{
+  role Ann
+  role Bob
+  role Dan
+{ELSEWHERE}
+  agent Pia plays Ann {{
+{agent}
+  }}
+  analyze Pia: value >= {float(value)}
+  analyze Pia: value >= -0.1 expect fails
+}}
+"""
+    game = Game(checked(text), NAME)
+    assert game.alone()[3] == value
+    for reduction in (True, False):
+        lines = [[("value", ">=", value)], [("value", ">=", Fraction("-0.1"))]]
+        analysis = analysis_of(text, lines, reduction=reduction)
+        assert analysis.gain is not None
+        assert analysis.gain.guaranteed == Bounds(value, value)
+        assert [line.verdict for line in analysis.lines] == ["indifferent", "stay away"]
+        assert [game.verdict(line) for line in lines] == ["indifferent", "stay away"]
+
+
+def test_coin_that_touches_nothing_does_not_help_to_guess() -> None:
+    body = COIN.format(watcher="Cyd", after="") + "  Bob -> Ann : ready after heads | tails"
+    text = """cpl 2
+protocol Game sync {
+  role Ann
+  role Bob
+  role Cyd
+  role Dan
+""" + body + ELSEWHERE.replace("  Ann -> Bob : order\n", "") + """
+  agent Pia plays Ann {
+    goal heads & callHeads | tails & callTails
+    believes Dan when toss: one 0.5 | two 0.5
+  }
+  analyze Pia assuming Bob: achievement > 0.4 expect fails
+}
+"""  # fmt: skip
+    assert Game(checked(text), NAME, ["Bob"]).alone()[1] == 0
+    analysis = analysis_of(text, [])
+    assert analysis.figure("achievement").guaranteed == Bounds(Fraction(0), Fraction(0))
+
+
+@pytest.mark.parametrize(("bounded", "figure"), [("", "0"), (", yes within 1", "0.6"), (", Bob within 1", "0.9")])
+def test_clock_does_not_wait_for_silence(bounded: str, figure: str) -> None:
+    """The deadline of Bob passes where he stays silent, although he is assumed to answer within a tick."""
+    text = f"""cpl 2
+protocol Wait sync {{
+  role Ann
+  role Bob
+  commitment k = C(Bob, Ann, true, yes | no)  within 3
+  Ann -> Bob : ask
+  Bob -> Ann : promise after ask  means create k
+  Bob -> Ann : yes     after promise
+  Bob -> Ann : no      after promise
+  choice yes | no
+  agent Pia plays Ann {{
+    goal !violated(k)
+    believes Bob when promise: yes 0.6 | no 0.3 | silent 0.1
+  }}
+  analyze Pia assuming promise, Ann within 0{bounded}: achievement >= {figure}
+}}
+"""
+    compilation = CplCompilation(Source("wait.cpl", text))
+    line = compilation.model.analyses[0]
+    plain, bounds = bounds_of(compilation.model, line.assumption.split(", "))
+    game = Game(compilation.model, NAME, {*plain, *bounds}, bounds=bounds)
+    assert game.alone()[1] == Fraction(figure)
+    guaranteed = analysis_of(text, []).figure("achievement").guaranteed
+    assert guaranteed == Bounds(Fraction(figure), Fraction(figure))
 
 
 def test_belief_about_alternatives_that_nothing_leads_to_does_not_count() -> None:
@@ -316,6 +413,15 @@ def test_message_of_others_that_touches_nothing_changes_no_figure(draft: Draft) 
 def test_role_that_touches_nothing_changes_no_figure(draft: Draft) -> None:
     game = _judge(draft)
     messages = (*draft.messages, Sending("u0", "Zed", "Bob"), Sending("u1", "Bob", "Zed", "u0"))
+    more = replace(draft, roles=(*draft.roles, "Zed"), messages=messages)
+    assert _alone(_judge(more)) == _alone(game)
+
+
+@examples(40)
+@given(decision_games())
+def test_own_message_that_touches_nothing_changes_no_figure(draft: Draft) -> None:
+    game = _judge(draft)
+    messages = (*draft.messages, Sending("u0", ROLE, "Zed"), Sending("u1", "Zed", ROLE, "u0"))
     more = replace(draft, roles=(*draft.roles, "Zed"), messages=messages)
     assert _alone(_judge(more)) == _alone(game)
 

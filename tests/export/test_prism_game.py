@@ -144,3 +144,14 @@ def test_large_game_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", path, "--to", "prism", "--agent", "Alice", "--game", "-D", "copies=9"]) == 3
     assert "the game is too large: more than 50,000 states" in capsys.readouterr().err
     assert run(["export", path, "--to", "prism", "--game"]) == 2
+
+
+def test_games_of_all_assumptions_are_exported(tmp_path: Path) -> None:
+    place = tmp_path / "tara.prism"
+    example = str(_EXAMPLES / "translation.cpl")
+    assert run(["export", example, "--to", "prism", "--agent", "Tara", "--game", "-o", str(place)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "tara.2.prism", "tara.2.props", "tara.prism", "tara.props",
+    ]  # fmt: skip
+    assert "Game of Tara against" in place.read_text()
+    assert "Game of Tara assuming Client against" in (tmp_path / "tara.2.prism").read_text()

@@ -22,7 +22,7 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logs.events import Event
 from cplc.logs.writing import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
-from cplc.monitoring.monitor import Deliveries, Invalid, Monitor, counting_ticks
+from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
 from cplc.runtime.context import ResourceExhausted
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
@@ -102,10 +102,32 @@ def test_message_allowed_iff_some_possible_state_enables_it(
         assume(False)
 
 
-def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, data: st.DataObject) -> None:
+@given(protocols(), st.sampled_from(["logged", "inferred"]), st.data())
+def test_without_lengths_of_ticks_message_allowed_iff_some_number_of_them_enables_it(
+    sample: Sample, deliveries: Deliveries, data: st.DataObject
+) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    reference = Reference(compilation.model)
+    assume(any(step.kind == "tick" for step in compilation.system.steps))
+    try:
+        naive = Naive(reference, frozenset({"restart", "tick"} | ({"receive"} if deliveries == "inferred" else set())))
+        _follow(compilation, naive, deliveries, data, silent_ticks=True)
+    except _TooMany:
+        assume(False)
+
+
+def _follow(
+    compilation: CplCompilation,
+    naive: Naive,
+    deliveries: Deliveries,
+    data: st.DataObject,
+    *,
+    silent_ticks: bool = False,
+) -> None:
     model = compilation.model
-    monitor = Monitor(compilation, deliveries=deliveries, most=100_000)
-    has_ticks = any(step.kind == "tick" for step in compilation.system.steps)
+    monitor = Monitor(compilation, deliveries=deliveries, most=100_000, tick="none" if silent_ticks else None)
+    has_ticks = not silent_ticks and any(step.kind == "tick" for step in compilation.system.steps)
     for number in range(data.draw(st.integers(1, 10))):
         possible = sorted({move for state in naive.states for move, _ in naive.moves(state)})
         possible = [move for move in possible if move.kind not in (*UNSEEN, "receive")] or possible
@@ -113,7 +135,7 @@ def _follow(compilation: CplCompilation, naive: Naive, deliveries: Deliveries, d
             name = data.draw(st.sampled_from(possible)).event
         else:
             name = data.draw(st.sampled_from([message.name for message in model.messages]))
-        if not name or (has_ticks and not data.draw(st.integers(0, 5))):
+        if (not name and not silent_ticks) or (has_ticks and not data.draw(st.integers(0, 5))):
             monitor.pass_ticks(_CASE)
             naive.states = naive.after(lambda move: move.kind == "tick") if has_ticks else naive.states
         if name not in model.message:
@@ -275,12 +297,10 @@ def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
     compilation = load(str(path), {}, None)
     assert isinstance(compilation, CplCompilation)
     declared = compilation.model.tick
-    if declared is not None and counting_ticks(compilation.model):
-        with pytest.raises(Invalid, match="leave `clock tick` out"):
-            Monitor(compilation)
-        return
-    tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
-    monitor = Monitor(compilation, tick=None if declared else tick)
+    if counting_ticks(compilation.model):
+        monitor = Monitor(compilation, tick="none", most=10_000)
+    else:
+        monitor = Monitor(compilation, tick=None if declared else timedelta(hours=1))
     recorder = Recorder(compilation.system, declared or 3600 * 10**9, 60)
     for number, (drawn, _) in enumerate(draw(compilation.system, "coverage", None, seed=4, runs=4, most=60, keep=4)):
         assert drawn is not None

@@ -45,10 +45,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files that are 
 class Followed:
     """A monitor at work; what it prints is read as it comes."""
 
-    def __init__(self, folder: Path, *more: str, preexec: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *more: str, preexec: Callable[[], None] | None = None, protocol: str = _PROTOCOL
+    ) -> None:
         self.log, self.state = folder / "log.jsonl", folder / "state"
         self.protocol = folder / "ping.cpl"
-        self.protocol.write_text(_PROTOCOL, encoding="utf-8")
+        self.protocol.write_text(protocol, encoding="utf-8")
         self.process = subprocess.Popen(
             [sys.executable, "-c", _EAGER, "monitor", str(self.protocol), str(self.log), "--format", "jsonl", *more],
             env={**os.environ, "PYTHONPATH": str(_ROOT / "src")},
@@ -117,8 +119,8 @@ class Followed:
 def _start(tmp_path: Path) -> Iterator[Callable[..., Followed]]:
     started: list[Followed] = []
 
-    def start(*more: str, preexec: Callable[[], None] | None = None) -> Followed:
-        started.append(Followed(tmp_path, *more, preexec=preexec))
+    def start(*more: str, preexec: Callable[[], None] | None = None, protocol: str = _PROTOCOL) -> Followed:
+        started.append(Followed(tmp_path, *more, preexec=preexec, protocol=protocol))
         return started[-1]
 
     yield start
@@ -134,6 +136,17 @@ def _event(case: int) -> str:
 def _append(path: Path, *cases: int) -> None:
     with path.open("a", encoding="utf-8") as stream:
         stream.write("".join(map(_event, cases)))
+
+
+@pytest.mark.parametrize("declared", [False, True], ids=["option", "protocol"])
+def test_deadline_runs_out_while_no_event_comes(declared: bool, start: Callable[..., Followed], tmp_path: Path) -> None:
+    clock = "clock tick = 1 s" if declared else ""
+    protocol = _PROTOCOL.replace("  A -> B", f"  {clock}\n  commitment c = C(A, B, true, pong) within 1\n  A -> B", 1)
+    protocol = protocol.replace("A -> B : ping", "A -> B : ping means create c")
+    (tmp_path / "log.jsonl").write_text('{"case": "1", "time": "2026-03-01T09:00:00Z", "message": "ping"}\n')
+    monitor = start("--follow", *([] if declared else ["--tick", "1s"]), protocol=protocol)
+    assert monitor.finding()["kind"] == "violated"
+    assert monitor.stop()["events"] == 1
 
 
 @pytest.mark.parametrize("with_state", [False, True], ids=["", "state"])

@@ -328,3 +328,44 @@ def test_guarded_agents_example_names_violator() -> None:
         "expected: deliver[1], fail[1]",
         "Mer still owes Cus[1]: deliver[1]",
     ]
+
+
+_OFFER = """cpl 2
+protocol Offer {
+  role Shop
+  role Buyer
+  clock tick = 1 d
+  commitment goods = C(Shop, Buyer, pay, F (ship & G<=1 ticks !recall))   within 9   expires 2
+  Shop -> Buyer : quote     means create goods
+  Buyer -> Shop : pay       after quote
+  Shop -> Buyer : ship      after pay     if active(goods)
+  Shop -> Buyer : too_late  after pay     if expired(goods)
+  Shop -> Buyer : recall    after ship
+}
+"""
+
+
+def test_with_silent_ticks_only_events_tell_what_became_of_a_deadline() -> None:
+    monitor = _of(_OFFER, tick="none")
+    for case, answer in (("a", "ship"), ("b", "too_late")):
+        for place, message in enumerate(("quote", "pay", answer)):
+            assert not any(isinstance(one, Rejected) for one in monitor.feed(Event(f"log:{place}", case, message)))
+    states = {case: monitor.commitments(case)[0].possible for case in monitor.cases}
+    assert states.get("b", ("expired",)) == ("expired",)
+    assert "expired" not in states["a"]
+    # Both the deadline and the clock of the content may have run out: nothing is certain.
+    assert len(states["a"]) > 1
+    assert not any(isinstance(one, Violated) for one in monitor.finish())
+    with pytest.raises(ValueError, match="any number of ticks"):
+        monitor.pass_ticks("a")
+
+
+def test_silent_ticks_and_counted_ones_do_not_resume_each_other() -> None:
+    text = _OFFER.replace(" & G<=1 ticks !recall", "")
+    first = _of(text, tick="none")
+    first.feed(Event("log:1", "a", "quote"))
+    again = _of(text, tick="none")
+    again.restore(first.snapshot())
+    assert again.commitments("a")[0].state == "conditional"
+    with pytest.raises(Unrestorable):
+        _of(text).restore(first.snapshot())

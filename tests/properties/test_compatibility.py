@@ -66,17 +66,22 @@ class Traces:
 
 
 def label_of(system: System, hidden: str, step: Step) -> Label:
-    """Return what is seen of a step: nothing of restarts, faults of channels and messages of a hidden role."""
+    """Return what is seen of a step: nothing of restarts, faults of channels and what a hidden role sends or receives.
+
+    Of a message to several receivers, those that are not hidden see their receipts.
+    """
     message = system.message.get(step.event)
-    if message is not None and hidden in message.roles:
-        return ()
+    if message is not None:
+        receivers = (step.actor,) if step.kind == "receive" else message.receivers
+        if hidden in (message.sender, *receivers):
+            return ()
     match step.kind:
         case "restart" | "lose" | "duplicate":
             return ()
         case "tick":
             return ("tick",)
         case _:
-            return (step.kind, step.event, step.payload)
+            return (step.kind, step.event, step.payload, step.actor)
 
 
 def is_weaker(new: object, old: object) -> bool:

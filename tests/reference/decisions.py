@@ -9,16 +9,22 @@ or insists on one send. All plans of a small acyclic game are enumerated.
 * **Justice.** No run ends while something can be received, while a tick would change something, while a drawn outcome
   is still to come, or while something can be sent that is assumed to keep going and that no drawn belief is about.
   Everything else may stay silent. A round that is over stays over: its restart is no step here.
+* **Draws before bounds.** The clock does not wait for messages that a drawn outcome rules out.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
   belief is drawn after it. From then on the world takes no step after which
   no unseen steps lead to it, and the other messages of the belief are not sent until its condition is false. An
   outcome that a send of the participant makes impossible is *lost*: the belief does not count in the rest of the
   period. A belief without condition holds while any of its messages can come.
-* **Taking part.** Figures alone are of plans that take part: on some run something is sent that the plan insists on.
-  A later send is no duty. The only plan that does not take part is to stay away.
+* **What counts.** Of the connected components of the protocol (`tests/reference/connected.py`), those count that a
+  goal, a commitment of its own or a value is about. A plan sees these alone, and sends in these alone: what comes
+  elsewhere touches nothing, and could only serve as a coin.
+* **Taking part.** Figures alone are of plans that take part: in one component that counts, something that the plan
+  insists on is sent on some run on which nothing has happened in the others. A later send is no duty. Where nobody
+  can do that, all plans are the same.
 
-With ``memoryless`` a plan maps the present local state alone to a choice, as uniform strategies of formulas do.
+With ``memoryless`` a plan maps the present local state alone to a choice, as uniform strategies of formulas do; it
+sees and sends everything, which may serve as a memory.
 With ``full_observation`` the participant sees everything, draws included. `Game.composed_front` then needs no
 enumeration: sets of vectors are united at own choices, and their componentwise minimum is taken at the world's.
 """
@@ -32,6 +38,7 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
+from tests.reference.connected import CLOCK, Connected, Name
 from tests.reference.promises import is_on_course
 from tests.reference.states import Move, State, View, World
 from tests.reference.terms import calculate, compare, mentioned
@@ -84,6 +91,8 @@ class Position:
     node: Node
     options: list[Distribution] = field(default_factory=list)
     """Every step of the world."""
+    places: list[Name] = field(default_factory=list)
+    """The component of each of these steps."""
     actions: dict[Action, list[Distribution]] = field(default_factory=dict)
     """Own sends; without a distribution where the channel is full."""
     may_end: bool = False
@@ -98,7 +107,7 @@ class Plan:
     """The send that it insists on after each history."""
     figures: Outcome
     takes_part: bool
-    """True if something that it insists on is sent on some run."""
+    """True if in one component that counts it sends something even if nothing happens in the others."""
 
     def meets(self, requirements: Collection[Requirement]) -> bool:
         """Return whether it meets all of these together."""
@@ -137,13 +146,15 @@ class Game:
         self.memoryless = memoryless
         self.limit, self.most_plans = limit, plans
         self.reference = TimedReference(model, self.bounds, model.delays, self._views())
+        self.connected = Connected(self.reference, self.participant)
         self.positions: list[Position] = []
         self.stuck = 0
         """Positions in which nothing is possible, although the run should not end."""
         self._numbers: dict[tuple[int, Node], int] = {}
         self._histories: dict[tuple[int, object], int] = {}
-        self._moves: dict[State, list[tuple[Move, State]]] = {}
+        self._moves: dict[tuple[State, frozenset[str]], list[tuple[Move, State]]] = {}
         self._observations: dict[State, object] = {}
+        self._relevant_observations: dict[State, object] = {}
         self._conditions: dict[State, tuple[bool, ...]] = {}
         self._arriving: dict[State, frozenset[str]] = {}
         """The messages that are in flight to the participant."""
@@ -180,6 +191,26 @@ class Game:
             local = [sorted(self.reference.local(state, role).items(), key=repr) for role in self.roles]
             self._observations[state] = repr(local)
         return self._observations[state]
+
+    def _relevant_observation(self, state: State) -> object:
+        """Return what a plan depends on: the local state in the components that count."""
+        if self.memoryless:
+            return self.observation(state)
+        if state not in self._relevant_observations:
+            local = [
+                [
+                    (key, value)
+                    for key, value in sorted(self.reference.local(state, role).items())
+                    if self._is_relevant(key)
+                ]
+                for role in self.roles
+            ]
+            self._relevant_observations[state] = repr(local)
+        return self._relevant_observations[state]
+
+    def _is_relevant(self, key: View) -> bool:
+        kind, name = key
+        return self.connected.counts(({"own": "variable", "copy": "message", "view": "commitment"}[kind], name))
 
     def seen(self, term: Term, world: World) -> Value | None:
         """Return the value of a term for somebody who plays all these roles."""
@@ -233,14 +264,23 @@ class Game:
 
     # --- beliefs
 
-    def moves(self, state: State) -> list[tuple[Move, State]]:
-        if state not in self._moves:
-            self._moves[state] = [
+    def moves(self, state: State, draws: Draws) -> list[tuple[Move, State]]:
+        silent = frozenset(self._ruled_out(draws))
+        key = state, silent
+        if key not in self._moves:
+            self._moves[key] = [
                 (move, after)
-                for move, after in self.reference.moves(state)
+                for move, after in self.reference.moves(state, silent)
                 if move.kind != "restart" and (move.kind != "tick" or after != state)
             ]
-        return self._moves[state]
+        return self._moves[key]
+
+    def _ruled_out(self, draws: Draws) -> Iterator[str]:
+        """Yield the messages that do not come because of what is drawn."""
+        for drawn, belief in zip(draws, self.participant.beliefs, strict=True):
+            if drawn not in (UNDRAWN, LOST):
+                outcome = belief.events[drawn].message if drawn >= 0 else ""
+                yield from (event.message for event in belief.events if event.message not in ("", outcome))
 
     def _is_send(self, move: Move) -> bool:
         return move.kind in ("send", "exchange")
@@ -269,7 +309,7 @@ class Game:
         The messages of the beliefs in ``avoiding`` are left out.
         """
         beliefs = self.participant.beliefs
-        for move, after in self.moves(state):
+        for move, after in self.moves(state, draws):
             if self._is_send(move) and any(e.message == move.event for n in avoiding for e in beliefs[n].events):
                 continue
             covering = self._covering(move.event, draws) if self._is_send(move) else []
@@ -407,9 +447,9 @@ class Game:
         """Return the distributions over positions that a step to this state may lead to."""
         history = -1 if before is None else before.history
         if not self.full_observation and (
-            before is None or self.observation(before.node.state) != self.observation(state)
+            before is None or self._relevant_observation(before.node.state) != self._relevant_observation(state)
         ):
-            history = self._history(-1 if self.memoryless else history, self.observation(state))
+            history = self._history(-1 if self.memoryless else history, self._relevant_observation(state))
         return [
             tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
             for branches in self._drawn(state, draws)
@@ -456,12 +496,14 @@ class Game:
         for move, after, later in self._world_steps(state, draws):
             still = frozenset(n for n in pending if later[n] >= 0)
             if self.leads(after, later, still):
-                position.options += self._arrivals(position, after, later, value + self._worth(move))
-        for move, after in self.moves(state):
+                arrivals = self._arrivals(position, after, later, value + self._worth(move))
+                position.options += arrivals
+                position.places += [self._component(move)] * len(arrivals)
+        for move, after in self.moves(state, draws):
             action = (move.event, move.payload)
             if self._is_send(move) and action in position.actions:
                 position.actions[action] = self._arrivals(position, after, draws, value + self._worth(move))
-        position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state))
+        position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state, draws))
 
     def _is_just(self, move: Move, draws: Draws) -> bool:
         """Return whether no run ends where this is possible."""
@@ -469,6 +511,9 @@ class Game:
             is_assumed = not self.keep_going.isdisjoint((move.event, self._sender(move)))
             return is_assumed and not self._covering(move.event, draws)
         return True
+
+    def _component(self, move: Move) -> Name:
+        return self.connected.component(CLOCK if move.kind == "tick" else ("message", move.event))
 
     def _worth(self, move: Move) -> Fraction:
         if not self._is_send(move):
@@ -480,6 +525,8 @@ class Game:
         world = self.reference.world(state)
         for message in self.model.messages:
             if message.sender not in self.roles or self._covering(message.name, draws):
+                continue
+            if not self.memoryless and not self.connected.counts(("message", message.name)):
                 continue
             ruled = [one.condition for one in self.participant.decisions if message.name in one.messages]
             if not all(self.seen(condition, world) is True for condition in ruled):
@@ -516,17 +563,14 @@ class Game:
     def evaluate(self, sends: Mapping[int, Action]) -> Plan:
         """Return the guaranteed figures of a plan; what it does not name it waits for."""
         figures: dict[int, Outcome] = {}
-        takes_part = False
 
         def of(number: int) -> Outcome:
-            nonlocal takes_part
             if number in figures:
                 return figures[number]
             position = self.positions[number]
             options = list(self._continuations(position, sends))
             outcomes = [self._mean(one, of) for one in options]
             insists = bool(position.actions.get(sends.get(position.history, ("", ()))))
-            takes_part |= insists
             if not insists and (position.may_end or not options):
                 self.stuck += not position.may_end
                 outcomes.append(self.end(position.node))
@@ -534,7 +578,26 @@ class Game:
             return figures[number]
 
         guaranteed = _worst([self._mean(one, of) for one in self.start])
+        takes_part = any(self._takes_part_in(component, sends) for component in self.connected.counting)
         return Plan(dict(sends), guaranteed, takes_part)
+
+    def _takes_part_in(self, component: Name, sends: Mapping[int, Action]) -> bool:
+        """Return whether a plan sends something in a component on some run on which nothing else has happened."""
+        reached = {number for one in self.start for _, number in one}
+        fresh = list(reached)
+        while fresh:
+            position = self.positions[fresh.pop()]
+            action = sends.get(position.history)
+            if action is not None and self._is_sent_in(component, position, action):
+                return True
+            inside = (one for one, place in zip(position.options, position.places, strict=True) if place == component)
+            more = {number for one in inside for _, number in one} - reached
+            reached |= more
+            fresh += more
+        return False
+
+    def _is_sent_in(self, component: Name, position: Position, action: Action) -> bool:
+        return bool(position.actions.get(action)) and self.connected.component(("message", action[0])) == component
 
     def _mean(self, distribution: Distribution, of: Callable[[int], Outcome]) -> Outcome:
         if len(distribution) == 1:
@@ -599,7 +662,7 @@ class Game:
 
     @cached_property
     def participating(self) -> list[Plan]:
-        """The plans that take part; all plans, which are one and the same, where nothing can be sent."""
+        """The plans that take part; all plans, which are the same, where nothing that counts can be sent."""
         return [plan for plan in self.plans if plan.takes_part] or self.plans
 
     def alone(self) -> Outcome:
@@ -608,10 +671,13 @@ class Game:
         return tuple(best)  # type: ignore[return-value]
 
     def verdict(self, requirements: Collection[Requirement]) -> Verdict:
-        """Return what a deterministic plan that takes part can do about these requirements together."""
-        if any(plan.meets(requirements) for plan in self.participating):
-            return "indifferent" if self.staying_away.meets(requirements) else "take part"
-        return "stay away"
+        """Return what a deterministic plan can do about these requirements together.
+
+        Where staying away does not meet them, every plan that does sends something that counts.
+        """
+        if not self.staying_away.meets(requirements):
+            return "take part" if any(plan.meets(requirements) for plan in self.plans) else "stay away"
+        return "indifferent" if any(plan.meets(requirements) for plan in self.participating) else "stay away"
 
     def front(self, aspects: Sequence[str]) -> set[tuple[Fraction, ...]]:
         """Return the Pareto points of these figures over the plans that take part."""

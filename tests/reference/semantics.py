@@ -622,7 +622,7 @@ class Reference:
             inner = self.parent[inner]
         return inner == outer
 
-    def _inside(self, scope: str) -> Iterator[Message]:
+    def messages_inside(self, scope: str) -> Iterator[Message]:
         return (m for m in self.model.messages if self._is_within(m.scope, scope))
 
     def _is_ending(self, scope: str, world: World) -> bool:
@@ -630,13 +630,13 @@ class Reference:
 
     def _may_restart(self, scope: str, world: World) -> bool:
         """Return whether the scope is ending, and nothing of it is in flight."""
-        draining = any(world.in_flight(message.name) for message in self._inside(scope))
+        draining = any(world.in_flight(message.name) for message in self.messages_inside(scope))
         return self._is_ending(scope, world) and not draining
 
     def _restarted(self, scope: str, state: State) -> Iterator[State]:
         world = self.world(state)
         self._read_restart(world, scope)
-        for message in self._inside(scope):
+        for message in self.messages_inside(scope):
             world.clear(message.name)
         scopes = {commitment.name: commitment.scope for commitment in self.model.commitments}
         scopes |= {commitment.name: commitment.scope for commitment in self.model.claims}

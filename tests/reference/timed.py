@@ -60,6 +60,11 @@ class TimedReference(Reference):
         self._aged = [m for m in model.messages if m.name in watched]
         """The messages linked by channels to some message that is bounded."""
 
+    @property
+    def clocked(self) -> tuple[list[str], list[str]]:
+        """The messages on bounded channels, and those that bounds of the question are about."""
+        return [name for name, _, _ in self._delayed], [message.name for message in self._aged]
+
     def observing(self, views: Iterable[View], *, keeps_last_moves: bool) -> TimedReference:
         return TimedReference(
             self.model,
@@ -80,15 +85,16 @@ class TimedReference(Reference):
         clocks = (0,) * (len(self._delayed) + len(self._aged))
         return [state._replace(clocks=clocks) for state in super().initial()]
 
-    def moves(self, state: State) -> Iterator[tuple[Move, State]]:
+    def moves(self, state: State, silent: Collection[str] = ()) -> Iterator[tuple[Move, State]]:
+        """Yield every step; the clock does not wait for messages that are ``silent``."""
         world = self.world(state)
         flights = dict(zip(((name, receiver) for name, receiver, _ in self._delayed), state.clocks, strict=False))
         ages = dict(zip((m.name for m in self._aged), state.clocks[len(flights) :], strict=True))
         awaited = {message.name for message in self._aged if self._is_awaited(message, world)}
         for move, after in super().moves(state):
-            if move.kind == "tick" and self._clock_stands_still(world, flights, ages, awaited):
+            if move.kind == "tick" and self._clock_stands_still(world, flights, ages, awaited, silent):
                 continue
-            if move.kind in ("send", "exchange") and self._must_wait(move.event, ages, awaited):
+            if move.kind in ("send", "exchange") and self._must_wait(move.event, ages, awaited, silent):
                 continue
             yield move, after._replace(clocks=self._clocks(move, self.world(after), flights, ages, awaited))
 
@@ -164,9 +170,11 @@ class TimedReference(Reference):
     def _is_overdue(self, name: str, ages: Mapping[str, int], awaited: Collection[str]) -> bool:
         return name in self.bounds and name in awaited and ages[name] >= self.bounds[name]
 
-    def _must_wait(self, name: str, ages: Mapping[str, int], awaited: Collection[str]) -> bool:
+    def _must_wait(self, name: str, ages: Mapping[str, int], awaited: Collection[str], silent: Collection[str]) -> bool:
         """Return whether something overdue on the same channel has been due for longer."""
         message = self.model.message[name]
+        if any(self.model.message[one].sender == message.sender for one in silent if one in self.bounds):
+            return False
         return any(
             self._competes(other, [message.name])
             and self._is_overdue(other.name, ages, awaited)
@@ -175,11 +183,17 @@ class TimedReference(Reference):
         )
 
     def _clock_stands_still(
-        self, world: World, flights: Mapping[tuple[str, str], int], ages: Mapping[str, int], awaited: Collection[str]
+        self,
+        world: World,
+        flights: Mapping[tuple[str, str], int],
+        ages: Mapping[str, int],
+        awaited: Collection[str],
+        silent: Collection[str],
     ) -> bool:
         if any(world.in_flight(m, receiver) and flights[m, receiver] >= delay for m, receiver, delay in self._delayed):
             return True
-        if any(self._is_overdue(m.name, ages, awaited) and self._may_send(m, world) for m in self._aged):
+        expected = [message for message in self._aged if message.name not in silent]
+        if any(self._is_overdue(m.name, ages, awaited) and self._may_send(m, world) for m in expected):
             return True
         return bool(self.bounds or self.delays) and any(
             self._may_restart(scope.name, world) for scope in self.model.scopes

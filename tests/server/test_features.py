@@ -240,6 +240,42 @@ async def test_quick_fixes_change_what_is_wrong(editor: Editor) -> None:
         assert expected in (await editor.applied(chosen[0].edit))[uri], new
 
 
+NOTATIONS = [
+    (
+        "means violate goods",
+        "means delegate goods to Carrier",
+        "Carrier\n    choice",
+        "Declare `goods_carrier` and hand over to it",
+        "    commitment goods = C(Seller, b, pay, ship)\n    commitment goods_carrier = C(Carrier, b, pay, ship)\n",
+    ),
+    ("C(Seller, b, pay, ship)", "C(Seller, b, ship)", "C(Seller, b, ship)", "Replace by", "C(Seller, b, true, ship)"),
+    ("AG (active(goods[x])", "AG (Pay(x)", "Pay(x)", "Write `pay[x]`", "AG (pay[x] -> AF"),
+    ("Seller -> b : ship ", "Seller --> b : ship ", "-->", "Replace by `->`", "Seller -> b : ship "),
+]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("old", "new", "word", "title", "expected"), NOTATIONS)
+async def test_quick_fix_of_a_notation_leaves_no_error(
+    editor: Editor, old: str, new: str, word: str, title: str, expected: str
+) -> None:
+    shop = SHOP.replace("  role Buyer[buyers]\n", "  role Buyer[buyers]\n  role Carrier\n")
+    uri = await editor.open("notation.cpl", shop.replace(old, new, 1))
+    position = editor.place(uri, word)
+    context = lsp.CodeActionContext(editor.client.diagnostics[uri])
+    assert context.diagnostics
+    fixes = await editor.client.text_document_code_action_async(
+        lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), lsp.Range(position, position), context)
+    )
+    chosen = [one for one in fixes or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
+    assert chosen, [one.title for one in fixes or ()]
+    text = (await editor.applied(chosen[0].edit))[uri]
+    assert expected in text
+    await editor.change(uri, text)
+    left_over = [one.message for one in editor.client.diagnostics[uri] if one.severity == lsp.DiagnosticSeverity.Error]
+    assert left_over == []
+
+
 @pytest.mark.asyncio
 async def test_formatting_is_that_of_the_command_line(editor: Editor) -> None:
     text = SHOP.replace("    choice ship", "choice   ship")

@@ -37,13 +37,19 @@ def run_cplc(
     errors = output if merged else _stream()
     with (
         chdir(cwd),
-        mock.patch.dict(os.environ, environment or {}),
+        mock.patch.dict(os.environ, {**without_width(os.environ), **(environment or {})}, clear=True),
+        mock.patch.object(sys, "__stdout__", None),  # the width of the terminal of the tests
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")),
         redirect_stdout(output),
         redirect_stderr(errors),
     ):
         code = run(arguments)
     return Ended(_text(output), "" if merged else _text(errors), code)
+
+
+def without_width(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment that does not give the width of the output."""
+    return {name: value for name, value in environment.items() if name != "COLUMNS"}
 
 
 def _stream() -> io.TextIOWrapper:

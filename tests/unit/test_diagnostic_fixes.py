@@ -26,9 +26,9 @@ from cplc.source import Source, Span
 _ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(cpl|ispl)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _RULES_WITH_FIX = {
-    "bad-ignore", "bound-of-last", "expect-of-one-threshold", "meaning-changed", "misread-formula", "never-done",
-    "not-a-state-formula", "other-notation", "sync-delay", "syntax", "unbound-role", "unknown-check", "unknown-name",
-    "unneeded-ignore", "unreadable-file", "unseen", "wrong-indices", "wrong-kind", "wrong-target",
+    "bad-ignore", "bound-of-last", "counted-once", "expect-of-one-threshold", "meaning-changed", "misread-formula",
+    "never-done", "not-a-state-formula", "other-notation", "sync-delay", "syntax", "unbound-role", "unknown-check",
+    "unknown-name", "unneeded-ignore", "unreadable-file", "unseen", "wrong-indices", "wrong-kind", "wrong-target",
 }  # fmt: skip
 _HEAD = "protocol P {\n  role A\n  role B\n  role C\n"
 _FIXABLE: dict[str, tuple[str, str]] = {

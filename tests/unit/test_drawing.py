@@ -17,7 +17,7 @@ from cplc.compilation import Compilation, CplCompilation, load
 from cplc.diagnostics.core import Diagnostic
 from cplc.drawing import graph as graphs
 from cplc.drawing.graph import MAX_NODES, Edge, Graph, Node, fold_families, graph_svg
-from cplc.drawing.layout import MAX_WIDTH, Link, Size, layout
+from cplc.drawing.layout import MAX_WIDTH, Link, Size, layout, layout_within
 from cplc.drawing.protocol_diagrams import lifecycle_graph, message_graph, obligations_graph
 from cplc.drawing.quotient import bisimulation_classes, concurrent_arrows
 from cplc.drawing.sequence import (
@@ -175,6 +175,29 @@ def test_layout_fits_a_page(shape: str, count: int) -> None:
         [Link(names[one], names[other], Size(120, 16)) for one, other in pairs],
     )
     assert plan.width <= MAX_WIDTH
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+@pytest.mark.parametrize("count", [6, 14, 24, 40])
+def test_layout_within_bounds_is_the_layout_if_that_fits(count: int, degree: int) -> None:
+    names = [f"n{at}" for at in range(count)]
+    sizes = {name: Size(90 + 7 * at % 50, 30) for at, name in enumerate(names)}
+    links = [
+        Link(names[at], names[(at * 5 + step * 3 + 1) % count], Size(60, 16))
+        for at in range(count)
+        for step in range(degree)
+    ]
+    plan = layout(sizes, links)
+    assert layout_within(sizes, links, 0.0, plan.height) == (plan if plan.width <= MAX_WIDTH else None)
+    assert layout_within(sizes, links, 0.0, plan.height - 1) is None
+
+
+def test_graph_that_is_too_large_is_not_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layers alone are too wide, whatever the order."""
+    monkeypatch.setattr("cplc.drawing.layout._reduce_crossings", lambda *_: pytest.fail("the layers were ordered"))
+    names = [f"n{at}" for at in range(12)]
+    links = [Link(one, other, Size(400, 16)) for one in names[:6] for other in names[6:]]
+    assert layout_within({name: Size(700, 30) for name in names}, links, 0.0, 700.0) is None
 
 
 def _drawn_width(graph: Graph) -> float:

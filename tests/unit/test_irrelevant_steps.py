@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given
@@ -15,10 +16,16 @@ from cplc.checking.replay import run_problems
 from cplc.checking.results import Result
 from cplc.checking.three_valued import ThreeValuedRun
 from cplc.compilation import CplCompilation
+from cplc.drawing.sequence import run_chart
 from cplc.logic import formulas as f
 from cplc.report.html import fragment
+from cplc.report.json_data import result_data, trace
+from cplc.report.outcome import Outcome
+from cplc.report.run_charts import Life, chart_of, columns_of
+from cplc.report.sarif import file_part
 from cplc.report.text import result_text
-from cplc.report.trace_narration import told
+from cplc.report.trace_narration import Narration, told
+from cplc.simulation.run_replay import recording
 from cplc.source import Source
 from cplc.system.interpreter import interpreter_of
 from cplc.system.model import System
@@ -177,3 +184,82 @@ def test_steps_that_the_awaited_message_waits_for_are_relevant() -> None:
     narration = told(result.system, result.evidence)
     assert narration.run.loop is not None
     assert narration.irrelevant == frozenset()
+
+
+def _folded_story(name: str) -> tuple[Result, Narration]:
+    result = _result(_SHOP, name)
+    assert result.evidence is not None
+    narration = told(result.system, result.evidence)
+    assert narration.folds
+    return result, narration
+
+
+def test_json_marks_the_irrelevant_steps() -> None:
+    result, narration = _folded_story("owed")
+    story = result_data(result)["story"]
+    irrelevant = {at for at, step in enumerate(story["steps"]) if not step["relevant"]}  # type: ignore[index]
+    assert narration.irrelevant <= irrelevant  # a loop may go round twice in the data
+    assert {step["event"] for step in story["steps"] if not step["relevant"]} <= {  # type: ignore[index]
+        "offer[2]", "sorry[2]", "pay[2]", "deliver[2]", "Cus[2]"
+    }  # fmt: skip
+
+
+def test_trace_marks_the_irrelevant_steps_and_a_drawing_of_it_folds_them() -> None:
+    result, narration = _folded_story("owed")
+    text = trace(result)
+    assert text is not None
+    (recorded,) = recording(text).runs
+    marked = frozenset(at for at, step in enumerate(recorded.steps) if not step.is_relevant)
+    assert narration.irrelevant <= marked
+    chart = run_chart(result.system, narration.run, "run", str, narration.folds)
+    folds = [event for event in chart.events if "do not matter" in event.label]
+    assert [event.label for event in folds] == [f"… {len(fold)} steps that do not matter" for fold in narration.folds]
+    whole = run_chart(result.system, narration.run, "run", str)
+    assert len(chart.events) < len(whole.events)
+    (loop,) = chart.frames
+    assert loop.last < len(chart.events)
+    assert not any("sorry[2]" in event.label for event in chart.events)
+
+
+def test_code_flows_name_the_irrelevant_steps_unimportant() -> None:
+    result, _ = _folded_story("owed")
+    part: Any = file_part(Outcome("verify", "p.cpl", "1", results=[(result, "not as expected")]))
+    flows = part["results"][0]["codeFlows"][0]["threadFlows"]
+    importance = {
+        step["location"]["message"]["text"].partition(";")[0]: step["importance"]
+        for flow in flows
+        for step in flow["locations"]
+    }
+    assert importance["Mer -> Cus[1] : sorry[1]"] == "important"
+    assert importance["Mer -> Cus[2] : sorry[2]"] == "unimportant"
+
+
+def test_page_folds_irrelevant_steps_in_its_pictures_and_shows_all_on_demand() -> None:
+    result, narration = _folded_story("owed")
+    short, whole = (chart_of(result.system, narration, folds) for folds in (narration.folds, ()))
+    assert short is not None
+    assert whole is not None
+    assert short.height < whole.height
+    assert [stroke.last for stroke in short.strokes if stroke.last] == [fold.stop for fold in narration.folds]
+    shown = fragment(1, result, "not as expected")
+    picture, _, rest = shown.partition('<details class="whole">')
+    assert "steps that do not matter</text>" in picture
+    assert "sorry[2]</text>" not in picture
+    assert "sorry[2]</text>" in rest
+
+
+def test_columns_of_folded_steps_are_one() -> None:
+    columns = columns_of(6, [range(1, 4)])
+    assert [(one.first, one.last) for one in columns] == [(0, 0), (1, 1), (2, 4), (5, 5)]
+    life = Life("c", "", (("null", 0, 3), ("active", 3, 1), ("fulfilled", 4, 2)))
+    assert life.columns(columns) == (("null", 0, 1, 2), ("fulfilled", 2, 5, 2))
+
+
+def test_loop_that_begins_among_irrelevant_steps_leaves_one_fold() -> None:
+    _, narration = _folded_story("owed")
+    run = narration.run
+    irrelevant = frozenset(range(2, 9))
+    moving = replace(narration, run=replace(run, loop=5), marks=(), asides=(), irrelevant=irrelevant)
+    assert moving.folds == (range(2, 9),)
+    resting = Run(run.start, (*run.moves[:5], *(replace(one, state=run.moves[4].state) for one in run.moves[5:])), 5)
+    assert replace(moving, run=resting).folds == (range(2, 5), range(5, 9))

@@ -114,7 +114,7 @@ def test_grammar_reserves_the_reserved_words() -> None:
 
 def test_grammar_has_the_words_of_the_table() -> None:
     written = set(re.findall(r"/([a-z]+)\\b/", _GRAMMAR))
-    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type"), "tick", "ticks"}
+    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type", "open type"), "tick", "ticks"}
     assert written == of_files - {"all"}  # a name for the grammar
     assert words_matched(_rule("Temporal")) == PREFIXES
     assert words_matched(_rule("Until")) | {"therefore"} == set(words_of("infix"))
@@ -150,7 +150,7 @@ def test_textmate_grammar_has_the_words_of_the_table(textmate: dict[str, list[di
     assert version == {"cpl"}
     assert clauses == CLAUSES
     assert contextual == (CONTEXTUAL | AGENT_ITEMS) - FREE_AS_NAMES - {"cpl", "therefore"}
-    assert types == set(words_of("type"))
+    assert types == set(words_of("type", "open type"))
     assert constants | quantifiers == LITERALS | {"terminal"}
     assert checks == set(CHECKS)
     modal, prefix, infix, _ = (pattern["match"] for pattern in textmate["operators"])
@@ -170,6 +170,7 @@ def test_words_for_other_grammars_are_those_of_the_table(update_golden: bool) ->
         "clauses": sorted(CLAUSES),
         "contextual": sorted(CONTEXTUAL - FREE_AS_NAMES - {"cpl", "therefore"}),
         "types": words_of("type"),
+        "open_types": words_of("open type"),
         "constants": (*words_of("constant"), "terminal"),
         "quantifiers": words_of("quantifier"),
         "checks": CHECKS,
@@ -191,7 +192,7 @@ def test_grammar_of_lezer_has_a_token_for_each_keyword() -> None:
     if not path.is_file():
         pytest.skip("the playground is not part of this copy")
     keywords = {word.lower() for word in re.findall(r"kw(\w+)\[@name=Keyword\]", path.read_text(encoding="utf-8"))}
-    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type")}
+    of_files = {*words_of("declaration", "clause", "agent item", "contextual", "type", "open type")}
     assert keywords == of_files - {"all"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 from cplc.checking.results import Answer, Question, Remark, Result
 from cplc.cli.exit_codes import Exit, exit_of_results
 from cplc.cli.main import run
+from cplc.cli.start_time import began
 from cplc.compilation import CplCompilation
+from cplc.compilation.never_reached import NeverReached
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX
+from cplc.runtime.context import current
 from cplc.source import Source, Span
 
 _MODEL = """protocol P {
@@ -117,3 +121,22 @@ def test_the_same_is_available_from_python() -> None:
     assert [name for name, _ in answers[2:]] == ["live", "deadlock_free", "no_debt_forgotten", "sound"]
     assert [result.answer for result in cplc.verify(compilation, names=["fails_and_should"])] == ["fails"]
     assert not cplc.compile("protocol {").ok
+
+
+def test_limit_during_warnings_leaves_every_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*_: object) -> tuple[Diagnostic, ...]:
+        while True:
+            current().safepoint()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(NeverReached, "warnings", endless)
+    committed = _MODEL.replace("A -> B : m", "commitment c = C(A, B, true, m)\n  A -> B : m   means create c")
+    (tmp_path / "m.cpl").write_text(committed, encoding="utf-8")
+    command = ["verify", str(tmp_path / "m.cpl"), "--no-cache", "--format", "json"]
+    limit = time.monotonic() - began() + 3
+    assert run([*command, "--timeout", f"{limit:.0f}s"]) == Exit.EXPECTED
+    document = json.loads(capsys.readouterr().out)
+    assert document["interrupted"] is None
+    assert [one["verdict"] for one in document["results"][:2]] == ["holds", "fails"]

@@ -6,7 +6,7 @@ fair runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import combinations, product
 from math import prod
@@ -26,7 +26,7 @@ from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.commitments import Debts, standing_of
 from cplc.system.memoize import memoize_per_system
-from cplc.system.model import Claim, Commitment, Step, System
+from cplc.system.model import Claim, Commitment, Message, Step, System
 from cplc.system.printer import condition_text, expr_text
 from cplc.system.synchronous import out_of_range
 
@@ -156,6 +156,7 @@ class _CheckParts:
     places: tuple[Span | None, ...] = ()
     """Source location of the declaration that each part is about, if known."""
     refinements: tuple[Refinement, ...] = ()
+    causes: Callable[[int], Iterable[Refinement]] | None = None
     text: str = ""
     """The description of the check, if it differs from the usual one."""
 
@@ -203,6 +204,7 @@ def build_check(
         system=parts_of_check.system,
         findings=tuple(meaning for _, meaning in parts_of_check.parts),
         refinements=parts_of_check.refinements,
+        causes=parts_of_check.causes,
         listings=parts_of_check.listings,
         places=() if span is not None else parts_of_check.places or (None,) * len(parts_of_check.parts),
     )
@@ -226,7 +228,7 @@ def range_question(system: System | None = None) -> Question:
         formula=f.And(tuple(formula for formula, _ in parts)),
         text="every assignment stays within the range of its variable",
         span=next((span for _, _, span in hazards), None),
-        system=None if system is None else _without_fairness(system),
+        system=None if system is None else without_fairness(system),
         findings=tuple(text for _, text in parts),
     )
 
@@ -311,11 +313,12 @@ def _state(commitment: Commitment, *states: str) -> Formula:
 
 def _condition_text(system: System, condition: e.Expr) -> str:
     """Return a condition of a commitment in the language of the user, ready to be pasted into a formula."""
-    text = _plain_text(system, condition)
+    text = plain_text(system, condition)
     return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
 
 
-def _plain_text(system: System, condition: e.Expr) -> str:
+def plain_text(system: System, condition: e.Expr) -> str:
+    """Return a condition in the language of the user."""
     names = {one.received.variable: e.Read(one.name) for one in system.messages if isinstance(one.received, e.Read)}
     return condition_text(system, condition, names)
 
@@ -336,7 +339,8 @@ def _some_time(formula: Formula) -> Formula:
     return f.OnPaths("E", f.Finally(formula))
 
 
-def _without_fairness(system: System) -> System | None:
+def without_fairness(system: System) -> System | None:
+    """Return the system for questions about all reachable states, where conditions of fairness would exclude some."""
     return _unrestricted(system) if system.fairness else None
 
 
@@ -361,18 +365,18 @@ def _deadlock_free(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
     refinements = tuple(about_debts.owed_states(system, debts))
     listings = tuple(about_debts.dormant(system, debts))
-    return _CheckParts(parts, _without_fairness(system), listings, places, refinements)
+    return _CheckParts(parts, without_fairness(system), listings, places, refinements)
 
 
 def _no_dangling(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
     refinements = tuple(about_debts.open_states(system, debts))
-    return _CheckParts(parts, _without_fairness(system), places=places, refinements=refinements)
+    return _CheckParts(parts, without_fairness(system), places=places, refinements=refinements)
 
 
 def _no_debt_forgotten(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
-    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+    return _CheckParts(parts, without_fairness(system), tuple(about_debts.taken_back(system)), places)
 
 
 _APPLIES_IF: Final = {
@@ -403,7 +407,7 @@ def _sound(system: System, _: Debts) -> _CheckParts:
                 finding = f"{finding}: guard it, `if {_APPLIES_IF[operation.verb].format(operation.commitment)}`"
             parts.append((_never(vain, text), finding))
             places.append(step.span)
-    return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
+    return _CheckParts(tuple(parts), without_fairness(system), places=tuple(places))
 
 
 def _guarding_sender(system: System, event: str, commitment: str) -> str | None:
@@ -423,11 +427,22 @@ def _live(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     for message in system.messages:
         possible = f.Atom(e.disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
-        parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
-    return _CheckParts(tuple(parts), places=tuple(message.span for message in system.messages))
+        parts.append((on_some_run(system, possible), never_received(message)))
+    places = tuple(message.span for message in system.messages)
+    return _CheckParts(tuple(parts), places=places, causes=partial(_causes_of_silence, system))
 
 
-def _on_some_run(system: System, formula: Formula) -> Formula:
+def never_received(message: Message) -> str:
+    return f"`{message.name}` is never received"
+
+
+def _causes_of_silence(system: System, operand: int) -> Iterator[Refinement]:
+    from cplc.checking.silent_messages import causes_of_silence
+
+    return causes_of_silence(system, operand)
+
+
+def on_some_run(system: System, formula: Formula) -> Formula:
     """Return that some run from some initial state reaches a state that satisfies the formula.
 
     Encoding: an observer without observations knows what holds in every reachable state, from any initial state.
@@ -442,7 +457,7 @@ def _fulfillable(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     for one in system.commitments:
         never = f"{named(one)} is never fulfilled" + (", nor on course" if one.content else "")
-        content = one.content or _plain_text(system, one.consequent)
+        content = one.content or plain_text(system, one.consequent)
         parts.append((_some_time(is_kept(one)), f"{never}: nothing brings `{content}` about while it is open"))
     return _CheckParts(tuple(parts), places=tuple(one.span for one in system.commitments))
 
@@ -501,7 +516,7 @@ def _consistent(system: System, _: Debts) -> _CheckParts:
         both = f"{named(one)} and {named(other)} are open at once, and their consequents exclude each other"
         meaning = f"{both}; create one only while the other is not open"
         parts.append((f.Or((_some_time(together), apart)), meaning))
-    return _CheckParts(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), without_fairness(system))
 
 
 def _robust(system: System, _: Debts) -> _CheckParts:
@@ -544,7 +559,7 @@ def _aligned(system: System, _: Debts) -> _CheckParts:
             elif isinstance(commitment, Commitment) and (commitment.within or commitment.expires):
                 meaning = f"{meaning}: its deadline there runs from when {role} sees its cause"
             parts.append((_always(f.Implies(quiet, right)), meaning))
-    return _CheckParts(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), without_fairness(system))
 
 
 def _unseen(system: System, one: Commitment | Claim, role: str) -> str:
@@ -617,20 +632,23 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
     parts: list[Part] = []
     for commitment in system.commitments:
         able: Formula
+        repair = "let its antecedent wait for what others have to do first"
         if is_judged_by_its_consequent(system, commitment):
             promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
             able = _answering(commitment, partial(_enforces, promised, uniform))
-            meaning = f"{_unable(commitment)} bring about `{_plain_text(system, commitment.consequent)}`"
+            meaning = f"{_unable(commitment)} bring about `{plain_text(system, commitment.consequent)}`"
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
             meaning = f"{_unable(commitment)} keep what {'it' if len(commitment.debtors) == 1 else 'they'} promised"
+            if commitment.content:
+                alone = f"let its content depend on messages of {commitment.debtor} alone"
+                repair = f"{alone}, and guard those that break it"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
-        repair = "let its antecedent wait for what others have to do first"
         parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))
     text = (
         "whenever a commitment is active, its debtor can keep it in time, whatever others do" if system.bounded else ""
     )
-    return _CheckParts(tuple(parts), _without_fairness(system), text=text)
+    return _CheckParts(tuple(parts), without_fairness(system), text=text)
 
 
 CHECKS: dict[str, Check] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -64,16 +64,24 @@ class Question:
     """The meaning of the failure of each operand of a conjunction."""
     refinements: tuple[Refinement, ...] = field(default=(), repr=False)
     """Formulas that find the cause of a failure, decided only where an operand fails."""
+    causes: Callable[[int], Iterable[Refinement]] | None = field(default=None, compare=False, repr=False)
+    """Makes further refinements of an operand, where there would be many for all of them."""
     listings: tuple[tuple[Formula, str], ...] = field(default=(), repr=False)
     """Formulas that may fail without refuting the question, and the note for each that fails."""
     assumption_notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """Notes on what the question assumes."""
+    data_notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Notes on values that stand for any number, the same for all questions of a file."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Source location for the failure of each operand, if the question has none itself."""
     written: str = field(default="", compare=False)
     """The formula as it is written in the file; empty if nobody wrote it."""
+    verdict_only: bool = False
+    """Nothing but the verdict is computed: no evidence, and no remarks."""
     instances: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """Values of loops and outer universal quantifiers, for each operand of the conjunction: `c = Cus[2]`."""
+    unsupported: str = field(default="", compare=False, repr=False)
+    """Why the system does not decide the question, so that its answer is unknown; empty if it does."""
 
     @property
     def asked(self) -> str:
@@ -340,6 +348,8 @@ class Result:
             return question.span
         placed = dict(zip(question.findings, question.places, strict=True)) if question.places else {}
         placed |= {one.finding: one.place for one in question.refinements}
+        if self.findings and self.findings[0] not in placed and question.places and self.operand is not None:
+            return question.places[self.operand]
         return next((placed[finding] for finding in self.findings if placed.get(finding) is not None), None)
 
     @property

@@ -83,9 +83,15 @@ class Verifier:
         """
         began = time.perf_counter()
         system = question.system or self.system
+        if question.unsupported:
+            on_answer(question, "unknown")
+            return Result(question, "unknown", self.method, 0.0, system, reason=question.unsupported)
+        if question.verdict_only:
+            return Result(question, self.decide(question), self.method, time.perf_counter() - began, system)
         try:
             answering = self._builder(question, vacuity, on_answer)
-            result = replace(answering.result(), notes=(*question.assumption_notes, *answering.notes()))
+            notes = (*question.assumption_notes, *question.data_notes, *answering.notes())
+            result = replace(answering.result(), notes=notes)
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -95,6 +101,8 @@ class Verifier:
 
     def decide(self, question: Question) -> Answer:
         """Return the verdict alone, without evidence and responsibility."""
+        if question.unsupported:
+            return "unknown"
         try:
             return self._builder(question).answer()
         except ResourceExhausted:
@@ -242,6 +250,8 @@ class _ResultBuilder:
     def _causes(self, part: Part) -> list[Refinement]:
         """Return the failing refinements of the part, of the least level that has any."""
         refinements = [one for one in self.question.refinements if one.operand == part.operand]
+        if self.question.causes is not None:
+            refinements += self.question.causes(part.operand)
         for level in sorted({one.level for one in refinements}):
             causes: list[Refinement] = []
             with suppress(ResourceExhausted):

@@ -23,6 +23,7 @@ from cplc.cli.options import (
     files,
     report_format_option,
     resource_options,
+    seed_option,
 )
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import Diagnostic
@@ -82,9 +83,7 @@ Examples:
     metavar="N",
     help="Estimate from N random runs (statistical model checking).",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True, help="Seed of the random numbers."
-)
+@seed_option
 @click.option(
     "--scheduler",
     type=click.Choice(["computed", "uniform", "worst-seen", "best-seen"]),
@@ -269,7 +268,7 @@ class _AnalyzeReport:
         else:
             self.findings.append(event)
         if self.run.form == "text":
-            output.write(f"{event.text(self.run.style)}\n")
+            output.write_fitted(f"{event.text(self.run.layout)}\n")
         elif self.run.form == "concise" and not isinstance(event, FindingPair) and (text := event.concise()):
             output.write(f"{text}\n")
 

@@ -12,7 +12,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.log_replay import Observed, log_options, mine, observed_data, report_skipped
-from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
+from cplc.cli.options import ModelOptions, brief_format_option, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import did_you_mean
 from cplc.diagnostics.render import diagnostics_data
@@ -53,10 +53,7 @@ Examples:
 @click.option("--points", is_flag=True, help="Print relative frequencies instead of bounds.")
 @log_options
 @resource_options
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@brief_format_option
 @colour_option
 def command(
     file: str,
@@ -107,14 +104,16 @@ def _observed_roles(compilation: CplCompilation, agent: str) -> frozenset[str]:
 
 
 def _write_text(estimates: BeliefEstimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
-    from cplc.mining.mining_report import beliefs_text
+    from cplc.mining.mining_report import beliefs_text, comment_lines
 
     report_skipped(observed)
     cases = observed.monitor.totals.cases
     how = "relative frequencies" if points else f"Clopper-Pearson bounds, confidence {confidence:.10g}"
-    output.write(f"// beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
-    lines = list(beliefs_text(estimates, points=points))
-    output.write("".join(f"{line}\n" for line in lines) or "// the logs contain no choice of another agent\n")
+    width = output.report_columns()
+    lines = list(comment_lines(f"beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}", width))
+    beliefs = list(beliefs_text(estimates, width, points=points))
+    lines += beliefs or comment_lines("the logs contain no choice of another agent", width)
+    output.write("".join(f"{line}\n" for line in lines))
 
 
 def _write_document(

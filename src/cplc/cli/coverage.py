@@ -14,7 +14,7 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import compile_file, select_by_name
 from cplc.cli.log_replay import Observed, log_options, mine, observed_data, report_skipped
 from cplc.cli.many_files import for_each_file, many_files_options
-from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options
+from cplc.cli.options import ModelOptions, colour_option, format_option, limit_options, property_option
 from cplc.cli.output import Colour, Format
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -48,9 +48,7 @@ Examples:
 """,
 )
 @many_files_options
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
-)
+@property_option("Verify")
 @click.option(
     "--all", "show_all", is_flag=True, help="Also show detected mutants, and the properties that detect them."
 )

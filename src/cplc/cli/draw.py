@@ -179,9 +179,12 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
 def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
     from cplc.drawing.sequence import run_chart
     from cplc.report.run_report import family
+    from cplc.report.trace_narration import Narration
 
     system, run = _taken(compilation, recorded)
-    return _chart(run_chart(system, run, f"{system.name}, run {recorded.name}", family), target)
+    irrelevant = frozenset(at for at, step in enumerate(recorded.steps) if not step.is_relevant)
+    folds = Narration(run, (), (), None, irrelevant=irrelevant).folds
+    return _chart(run_chart(system, run, f"{system.name}, run {recorded.name}", family, folds), target)
 
 
 def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:

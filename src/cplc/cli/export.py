@@ -14,7 +14,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import as_protocol, compile_file, formula_question_of, questions_of, select_by_name
 from cplc.cli.many_files import for_each_file, many_files_options
-from cplc.cli.options import ModelOptions, colour_option, names
+from cplc.cli.options import ModelOptions, colour_option, formula_options, property_option
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -23,7 +23,9 @@ from cplc.runtime.context import ResourceExhausted
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
+    from cplc.compilation.participants import ParticipantQuery
     from cplc.export import Export
+    from cplc.export.request import Request
 
     _Choice = click.Choice[str]
 else:
@@ -69,16 +71,8 @@ Examples:
     "output]",
 )
 @click.option("--force", is_flag=True, help="Replace existing files.")
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Export this property only. May be repeated."
-)
-@click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
-@click.option(
-    "--assuming",
-    type=names,
-    metavar="ROLES",
-    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
-)
+@property_option("Export")
+@formula_options("Export")
 @click.option(
     "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
 )
@@ -167,15 +161,28 @@ def _decision(compilation: CplCompilation, agent: str, *, is_game: bool) -> Expo
     bound_participants, _ = select_by_name(lambda names: participants(compilation, names), (agent,), "agent")
     request = replace(compilation.to_be_exported(()), system=bound_participants[0].system)
     if is_game:
-        from cplc.compilation.explored_game import explored_game
-        from cplc.export import prism_game
-
-        try:
-            explored = explored_game(bound_participants[0])
-        except ResourceExhausted as exhausted:
-            raise CannotExport(f"the game is too large: {exhausted}") from None
-        return prism_game.export(request, explored, bound_participants[0].label)
+        return _games(request, bound_participants)
     return prism_mdp.export(request, bound_participants[0].participant)
+
+
+def _games(request: Request, queries: Sequence[ParticipantQuery]) -> Export:
+    """Return the game of the first lines of a participant, with those under other assumptions in companion files."""
+    from cplc.compilation.explored_game import explored_game
+    from cplc.export import prism_game
+
+    try:
+        games = [
+            prism_game.export(replace(request, system=one.system), explored_game(one), one.label) for one in queries
+        ]
+    except ResourceExhausted as exhausted:
+        raise CannotExport(f"the game is too large: {exhausted}") from None
+    first, *more = games
+    beside = [
+        (f".{number}{suffix}", text)
+        for number, one in enumerate(more, 2)
+        for suffix, text in ((".prism", one.text), *one.beside)
+    ]
+    return replace(first, beside=(*first.beside, *beside))
 
 
 def _subject(file: str) -> str:

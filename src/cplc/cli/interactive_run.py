@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question
     from cplc.compilation import Compilation
     from cplc.logic.expressions import Value
-    from cplc.report.layout import Part, Style
+    from cplc.report.layout import Layout, Part
     from cplc.simulation.interactive_session import Choice, RunVerdict, RunVerdicts, Session, Verdict
     from cplc.simulation.rng import RandomSource
     from cplc.simulation.run_replay import Replayed
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _MAX_CHOICES_SHOWN: Final = 40
 _HELP: Final = """\
-  NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name; in a model in ISPL
-                     some actions of a round: `Gate: open, Train: stay`
+  NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
+  ACTIONS            of a model in ISPL: some actions of a round, as `Gate: open, Train: stay`
   (an empty line)    take the next step of a run that was undone or recorded
   random [N]         take one step, or N, at random
   undo [N], redo [N] go back, and forward again
@@ -69,14 +69,14 @@ def run_interactive(file: str, options: ModelOptions, seed: int, run: CommandRun
     from cplc.simulation.rng import RandomSource
 
     dice = RandomSource(seed)
-    output.write(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
+    output.write_fitted(f"{printable(file)}: seed {seed}; `help` lists the commands\n")
     session = begin(compilation.system, dice)
     assert session is not None
-    _InteractiveRun(compilation, compilation.system, session, dice, run.style).loop()
+    _InteractiveRun(compilation, compilation.system, session, dice, run.layout).loop()
     return Exit.EXPECTED
 
 
-def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, style: Style) -> None:
+def explore_recorded_run(compilation: Compilation, system: System, replayed: Replayed, layout: Layout) -> None:
     """Let the user explore a recorded run, as far as it fits, and diverge from it."""
     from cplc.simulation.interactive_session import Session, choice_table
     from cplc.simulation.rng import RandomSource
@@ -85,14 +85,14 @@ def explore_recorded_run(compilation: Compilation, system: System, replayed: Rep
     if replayed.run is not None:
         moves = tuple(move for move in replayed.run.moves if move.step is not None or move.actions)
         whole = Run(replayed.run.start, moves)
-        output.write(
+        output.write_fitted(
             f"a run of {len(whole.moves)} steps; an empty line takes the next step, `help` lists the commands\n"
         )
-        _InteractiveRun(compilation, system, Session(choice_table(system), whole), RandomSource(0), style).loop()
+        _InteractiveRun(compilation, system, Session(choice_table(system), whole), RandomSource(0), layout).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
-        output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
-        output.write("".join(f"  {reason}\n" for reason in replayed.misfit.reasons))
+        output.write_fitted(f"the record does not fit {at}: {replayed.misfit.message}\n")
+        output.write_fitted("".join(f"  {reason}\n" for reason in replayed.misfit.reasons))
 
 
 class _InteractiveRun:
@@ -104,14 +104,14 @@ class _InteractiveRun:
         system: System,
         session: Session,
         dice: RandomSource,
-        style: Style,
+        layout: Layout,
     ) -> None:
-
         self._compilation = compilation
         self._system = system
         self._session = session
         self._dice = dice
-        self._style = style
+        self._layout = layout
+        self._style = layout.style
         self._run_verdicts: dict[int, RunVerdicts] = {}
 
     def loop(self) -> None:
@@ -125,8 +125,8 @@ class _InteractiveRun:
     def _answer(self, line: str, word: str, rest: str) -> None:
         actions: dict[str, Callable[[], None]] = {
             "": lambda: self._go(self._session.at + 1),
-            "help": lambda: output.write(_HELP),
-            "?": lambda: output.write(_HELP),
+            "help": lambda: output.write_fitted(_HELP),
+            "?": lambda: output.write_fitted(_HELP),
             "random": lambda: self._counted(rest, self._random),
             "undo": lambda: self._counted(rest, lambda count: self._go(self._session.at - count)),
             "redo": lambda: self._counted(rest, lambda count: self._go(self._session.at + count)),
@@ -154,7 +154,7 @@ class _InteractiveRun:
         self._say(f"state {session.at}" + (" (the first)" if not session.at else ""))
         if not session.choices:
             self._say("  no step is enabled here")
-        for line in choices_text(self._system, session.state, session.choices, most):
+        for line in choices_text(self._system, session.state, session.choices, most, output.report_columns()):
             self._say(line)
         ahead = len(session.whole.moves) - session.at
         if ahead:
@@ -181,11 +181,12 @@ class _InteractiveRun:
 
     def _tell(self, target: Session) -> None:
         """Print the last step and its effects."""
+        from cplc.report.layout import list_lines
         from cplc.report.step_text import changes, step_text
 
         before, move = target.jump(target.at - 1).state, target.whole.moves[target.at - 1]
-        effects = ", ".join(changes(self._system, before, move))
-        self._say(f"{target.at}. {step_text(self._system, before, move)}" + (f"    {effects}" if effects else ""))
+        self._say(f"{target.at}. {step_text(self._system, before, move)}")
+        self._say_all(list_lines(list(changes(self._system, before, move)), output.report_columns(), "     "))
 
     def _step(self, text: str) -> None:
         session = self._session
@@ -302,7 +303,7 @@ class _InteractiveRun:
     def _run(self) -> None:
         from cplc.report.run_report import run_text
 
-        self._say_all(run_text(self._system, self._session.run, self._style))
+        self._say_all(run_text(self._system, self._session.run, self._layout))
 
     def _properties(self) -> None:
         questions = [one for one in self._compilation.questions() if one.question.kind in ("property", "check")]
@@ -359,7 +360,7 @@ class _InteractiveRun:
         return json_text(document, 2) + "\n"
 
     def _say(self, line: str) -> None:
-        output.write(f"{line}\n")
+        output.write_fitted(f"{line}\n")
 
     def _say_all(self, lines: Iterator[str] | Sequence[str]) -> None:
         for line in lines:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar, cast
 
 import click
 
@@ -125,10 +125,14 @@ def replay_logs(
     from cplc.logs.reading import read
     from cplc.mining.observed_choices import ObservedChoices
     from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
-    from cplc.monitoring.monitor import Monitor
+    from cplc.monitoring.monitor import Monitor, TicksNotDerivable, counting_ticks
 
-    length = None if tick is None else timedelta(seconds=tick)
-    monitor = Monitor(compilation, tick=length, zone=mapping.zone)
+    is_counting = counting_ticks(compilation.model) is not None
+    default: Literal["none"] | None = "none" if is_counting else None
+    try:
+        monitor = Monitor(compilation, tick=default if tick is None else timedelta(seconds=tick), zone=mapping.zone)
+    except TicksNotDerivable as problem:
+        raise click.UsageError(f"{problem}; leave --tick out") from None
     observed = Observed(monitor, ObservedChoices(monitor.tracker))
     monitor.watching = observed.choices.watch
     contents: list[LogContent] = []
@@ -185,10 +189,11 @@ def report_skipped(observed: Observed) -> None:
         ("refused", observed.refused, "are not allowed by the protocol"),
     ):
         if count := observed.counts[kind]:
-            output.write(f"{count:,} of {observed.events:,} records {text} and do not count:\n", err=True)
-            output.write("".join(f"  {printable(line)}\n" for line in shown), err=True)
+            lines = [f"{count:,} of {observed.events:,} records {text} and do not count:"]
+            lines += [f"  {printable(line)}" for line in shown]
             if count > len(shown):
-                output.write(f"  and {count - len(shown):,} more\n", err=True)
+                lines.append(f"  and {count - len(shown):,} more")
+            output.write("".join(output.fitted_if_width_is_given(f"{line}\n", err=True) for line in lines), err=True)
     if lost := observed.counts["lost"]:
         output.write(f"{lost:,} cases were given up: they have too many candidate states\n", err=True)
 

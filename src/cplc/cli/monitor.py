@@ -18,7 +18,16 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import compile_protocol
 from cplc.cli.monitor_run import Form, MonitorOutput, MonitorRequest, MonitorRun
 from cplc.cli.monitor_state import locked
-from cplc.cli.options import ModelOptions, colour_option, files, moment, period, reading_options, resource_options
+from cplc.cli.options import (
+    ModelOptions,
+    colour_option,
+    files,
+    length_of_tick,
+    moment,
+    period,
+    reading_options,
+    resource_options,
+)
 from cplc.cli.output import Colour
 from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic
@@ -64,9 +73,10 @@ Examples:
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Monitor this case only. May be repeated.")
 @click.option(
     "--tick",
-    type=period,
+    type=length_of_tick,
     metavar="TIME",
-    help="Duration of one tick of deadlines: 90s, 1h, 1d.  [default: of the protocol]",
+    help="Duration of one tick of deadlines: 90s, 1h, 1d; with `none`, any number of ticks may pass between two "
+    "events.  [default: of the protocol]",
 )
 @click.option(
     "--until", type=moment, metavar="TIME",
@@ -108,7 +118,7 @@ def command(
     mapping: Path | None,
     log_format: Literal["jsonl", "json", "csv", "xes", "ocel"] | None,
     cases: tuple[str, ...],
-    tick: timedelta | None,
+    tick: timedelta | Literal["none"] | None,
     until: int | None,
     skew: timedelta,
     deliveries: Literal["auto", "logged", "inferred"],
@@ -185,7 +195,7 @@ def _prepare_monitor(
     """Return the monitor and the mapping; None if the protocol or the mapping has errors."""
     from cplc.logs.mapping import LogMapping, vocabulary_of
     from cplc.logs.mapping_file import parse_mapping
-    from cplc.monitoring.monitor import Invalid, Monitor
+    from cplc.monitoring.monitor import Invalid, Monitor, TicksNotDerivable, default_tick
     from cplc.source import Source
 
     if compilation is None:
@@ -205,12 +215,16 @@ def _prepare_monitor(
     try:
         monitor = Monitor(
             compilation,
-            tick=wish.tick,
+            tick=wish.tick or default_tick(compilation.model),
             skew=wish.skew,
             deliveries=wish.deliveries,
             most=wish.most,
             zone=mapping.zone,
         )
+    except TicksNotDerivable as problem:
+        raise click.UsageError(
+            f"{problem}; with --tick none, any number of ticks may pass between two events"
+        ) from None
     except Invalid as problem:
         raise click.UsageError(str(problem)) from None
     if wish.until is not None and monitor.tick is None:
@@ -219,6 +233,11 @@ def _prepare_monitor(
 
 
 # --- the end
+
+_SILENT_TICKS: Final = (
+    "times say nothing about ticks: a deadline, an age or a content in ticks is judged only if every number of them "
+    "gives the same"
+)
 
 
 def _write(
@@ -235,7 +254,9 @@ def _write(
     totals = None if monitor is None else summary(monitor)
     match wish.form:
         case "text" if totals is not None:
-            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(totals)))
+            lines = "".join(f"{line}\n" for line in summary_text(totals, output.report_columns()))
+            ticks = f"  {_SILENT_TICKS}\n" if monitor is not None and monitor.has_silent_ticks else ""
+            output.write_fitted(("\n" if teller.has_printed else "") + lines + ticks)
         case "jsonl" if totals is not None:
             output.write(json_text({"kind": "summary", **totals.data, "exit": code}) + "\n")
         case "json":

@@ -55,7 +55,7 @@ class MonitorRequest:
     cases: frozenset[str]
     follow: bool
     state: Path | None
-    tick: timedelta | None
+    tick: timedelta | Literal["none"] | None
     until: int | None
     """In nanoseconds since 1970."""
     skew: timedelta
@@ -68,7 +68,7 @@ class MonitorRequest:
     def origin(self, protocol: str) -> Origin:
         """Return the origin of the states that this run writes."""
         options = {
-            "--tick": "" if self.tick is None else _seconds(self.tick),
+            "--tick": _seconds(self.tick) if isinstance(self.tick, timedelta) else self.tick or "",
             "--skew": _seconds(self.skew),
             "--deliveries": self.deliveries,
             "--possible": str(self.most),
@@ -296,7 +296,7 @@ class MonitorRun:
             if file.is_gone and not self._is_gone:
                 self._announce(f"`{name}` was removed: waiting for a new file with this name")
             self._is_gone = file.is_gone
-            if self.wish.tick is not None:
+            if self.monitor.tick is not None:
                 findings = self.monitor.advance(time.time_ns())
                 self._tell(findings)
                 self._has_news |= bool(findings)
@@ -412,7 +412,8 @@ class MonitorOutput:
             return
         match self.form:
             case "text":
-                self._write(self._line(finding))
+                line = self._line(finding)
+                self._write(output.fitted_if_width_is_given(line))
             case "jsonl":
                 self._write(json_text({"number": self.number, **finding.data}) + "\n")
             case "json":

@@ -76,6 +76,11 @@ def period(text: str) -> timedelta:
     raise click.BadParameter(f"`{text}` is not a time such as 500ms, 90s, 1h or 2d")
 
 
+def length_of_tick(text: str) -> timedelta | Literal["none"]:
+    """Read a duration, or `none`: times say nothing about ticks."""
+    return "none" if text.strip() == "none" else period(text)
+
+
 def moment(text: str) -> int:
     """Read a time in ISO 8601, without zone in UTC, or `now`; return nanoseconds since 1970."""
     if text.strip() == "now":
@@ -191,24 +196,58 @@ def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
     )(command)
 
 
+brief_format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True, help="Seed of the random numbers."
+)
+
+
+def property_option(verb: str) -> Callable[[Command], Command]:
+    """Return the option that selects properties; ``verb`` is what the command does with them."""
+    return click.option(
+        "--property", "properties", multiple=True, metavar="NAME", help=f"{verb} this property only. May be repeated."
+    )
+
+
+def formula_options(verb: str) -> Callable[[Command], Command]:
+    """Return the options for a formula in place of the properties of the file."""
+    formula = click.option(
+        "--formula", metavar="FORMULA", help=f"{verb} this formula instead of the properties of the file."
+    )
+    assuming = click.option(
+        "--assuming",
+        type=names,
+        metavar="ROLES",
+        help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
+    )
+    return lambda command: formula(assuming(command))
+
+
 def limit_options(command: Command) -> Callable[..., Any]:
     """Add the engine and its limits."""
-    return _limited(command, ("auto", "symbolic", "explicit", "onthefly", "reduced"))
+    return engine_option("auto", "symbolic", "explicit", "onthefly", "reduced")(resource_options(command))
 
 
 def counting_options(command: Command) -> Callable[..., Any]:
     """Add the engine, restricted to those that enumerate all states, and its limits."""
-    return _limited(command, ("auto", "symbolic", "explicit"))
+    return engine_option("auto", "symbolic", "explicit")(resource_options(command))
 
 
-def _limited(command: Command, engines: tuple[str, ...]) -> Callable[..., Any]:
+def engine_option(*engines: str) -> Callable[[Command], Command]:
     return click.option(
         "--engine",
         type=click.Choice(engines),
         default="auto",
         show_default=True,
         help="Engine that explores the states.",
-    )(resource_options(command))
+    )
 
 
 def resource_options(function: Command) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ import click
 from cplc import __version__
 from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
+from cplc.diagnostics.render import Page, Part, Style, in_order, plain, rendered
 from cplc.runtime.context import Context
 
 if TYPE_CHECKING:
@@ -97,6 +97,13 @@ def write_fitted(text: str) -> None:
     from cplc.report.layout import fitted
 
     write(fitted(text, report_columns(), _columns))
+
+
+def fitted_if_width_is_given(line: str, *, err: bool = False) -> str:
+    """Return a line of a list, broken where a terminal or `COLUMNS` gives the width; elsewhere it stays for `grep`."""
+    from cplc.report.layout import fitted
+
+    return fitted(line, report_columns(), _columns) if has_width(err=err) else line
 
 
 def report_columns() -> int:
@@ -236,12 +243,27 @@ def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, col
     """Write diagnostics as text; in document formats they are part of the document."""
     match form:
         case "text":
-            write(rendered(diagnostics, style_for(colour, err=err)), err=err)
+            write(rendered(diagnostics, style_for(colour, err=err), page=_page(err=err)), err=err)
         case "concise":
             for diagnostic in in_order(diagnostics):
                 write(f"{diagnostic.concise()}\n", err=err)
         case _:
             pass
+
+
+def _page(*, err: bool) -> Page:
+    """Return the page of diagnostics and findings; where no width is given, each message is one line, as for `grep`."""
+    if not has_width(err=err):
+        return Page()
+    from cplc.report.layout import wrapped
+
+    width = report_columns()
+    return Page(width, lambda text, hanging: wrapped(text, width, hanging=hanging))
+
+
+def has_width(*, err: bool = False) -> bool:
+    """Return whether the width of the output is given: by a terminal, or by `COLUMNS`."""
+    return "COLUMNS" in os.environ or is_terminal(err=err)
 
 
 def write_json(document: Mapping[str, object]) -> None:

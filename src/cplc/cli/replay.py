@@ -15,7 +15,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_file
-from cplc.cli.options import ModelOptions, colour_option, files, reading_options, resource_options
+from cplc.cli.options import ModelOptions, brief_format_option, colour_option, files, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
@@ -61,10 +61,7 @@ Examples:
 @click.option("--run", "name", metavar="NAME", help="Replay this run only: its number, or its property.")
 @click.option("--interactive", is_flag=True, help="Explore the run step by step.")
 @resource_options
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@brief_format_option
 @colour_option
 def command(
     record: str,
@@ -116,10 +113,10 @@ def command(
         if len(replayed_runs) > 1:
             raise click.UsageError(f"--interactive needs a single run; choose one with --run: {_names(runs)}")
         assert compilation is not None
-        explore_recorded_run(compilation, *replayed_runs[0], run.style)
+        explore_recorded_run(compilation, *replayed_runs[0], run.layout)
         return code
     for system, one in replayed_runs:
-        output.write_fitted(replayed_text(system, one, printable(taken.file), run.style))
+        output.write_fitted(replayed_text(system, one, printable(taken.file), run.layout))
     return code
 
 

@@ -272,7 +272,9 @@ def _write_text(result: _SimulationResult, system: System) -> None:
     for number, one in enumerate(result.drawn, 1):
         steps = f"{one.length:,} step{'' if one.length == 1 else 's'}"
         output.write(f"\nrun {number}: {steps}; {ENDINGS[one.ending]}\n")
-        output.write_fitted("".join(f"{line}\n" for line in run_text(system, one.run, style, length=one.length)))
+        output.write_fitted(
+            "".join(f"{line}\n" for line in run_text(system, one.run, result.run.layout, length=one.length))
+        )
     if result.statistics is not None and (wish.runs > 1 or not result.drawn):
         output.write_fitted("\n" + "".join(f"{line}\n" for line in statistics_text(result.statistics, style)))
 

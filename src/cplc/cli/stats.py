@@ -77,7 +77,10 @@ def command(
             }
         )
     else:
-        output.write(_table(figures) if form == "text" else _list(figures))
+        if form == "text":
+            output.write_fitted(_table(figures))
+        else:
+            output.write(_list(figures))
         run.write_interruption()
     return run.exit_code()
 

@@ -17,7 +17,7 @@ from cplc.cli.command_run import INTERRUPTED
 from cplc.cli.exit_codes import EXPLAINED, Exit, exit_code
 from cplc.cli.limits import Interrupted, Limits, interrupt_on_termination
 from cplc.cli.load import STANDARD_INPUT, files_in
-from cplc.cli.options import colour_option, definition, files, resource_options
+from cplc.cli.options import colour_option, definition, engine_option, files, resource_options, seed_option
 from cplc.cli.output import Colour
 from cplc.runtime.context import default_memory
 from cplc.sweeps.executors import ClusterError, DaskExecutor, LocalExecutor, executor_for
@@ -106,13 +106,7 @@ Examples:
     help="For verify: also report the number of states, and the time and peak memory of each verdict.",
 )
 @click.option("--split", is_flag=True, help="Run each property, or each agent, of a point as a separate job.")
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "symbolic", "explicit", "onthefly", "reduced"]),
-    default="auto",
-    show_default=True,
-    help="Engine that explores the states.",
-)
+@engine_option("auto", "symbolic", "explicit", "onthefly", "reduced")
 @click.option(
     "--strategies",
     type=click.Choice(["full", "uniform"]),
@@ -137,9 +131,7 @@ Examples:
     show_default=True,
     help="For simulate: maximum length of a run, in steps.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), metavar="N", default=0, show_default=True, help="Seed of the random numbers."
-)
+@seed_option
 @click.option(
     "--bias",
     type=click.Choice(["coverage", "uniform"]),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,9 @@ from cplc.cli.options import (
     ModelOptions,
     colour_option,
     detail_option,
+    formula_options,
     limit_options,
-    names,
+    property_option,
     report_format_option,
     strict_option,
     watch_option,
@@ -34,6 +36,7 @@ from cplc.cli.verify_report import VerifyReport
 from cplc.compilation.verification import Questions, Verification
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
@@ -76,16 +79,8 @@ Examples:
 """,
 )
 @many_files_options
-@click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
-)
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
-@click.option(
-    "--assuming",
-    type=names,
-    metavar="ROLES",
-    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
-)
+@property_option("Verify")
+@formula_options("Verify")
 @click.option(
     "--for-all-n",
     "for_all",
@@ -202,12 +197,15 @@ def command(
             yield message
         cached = shared_store() if is_enabled(cache) else None
         stores: list[ResultStore] = [one for one in (store, cached) if one is not None]
+        never = None if formula is not None or properties else compilation.never_reached()
+        answering = _Answering(compilation, engine, vacuity=vacuity, stores=stores, on_answer=verification.settle)
         is_complete = True
-        for result in _answered(
-            compilation, questions.questions, engine, vacuity=vacuity, stores=stores, on_answer=verification.settle
-        ):
+        answers = answering.answers(questions.questions, () if never is None else never.questions)
+        for result in islice(answers, len(questions.questions)):
             is_complete &= result.answer != "unknown"
             yield result
+        if never is not None:
+            yield never.warnings(answers, answering.answers)
         saved.ended(is_complete=is_complete)
 
     def doing() -> str:
@@ -220,6 +218,8 @@ def command(
     except Exception as problem:
         report.fail(problem)
         raise
+    if run.stopped is not None and verification.is_complete:
+        run.interrupted = None  # every question is answered, and warnings alone were not searched to the end
     if run.stopped is not None:
         message = saved.stopped(run.stopped, report.tell)
         report.stop(run.interrupted or "")
@@ -302,22 +302,33 @@ def _every_size(
     return every
 
 
-def _answered(
-    compilation: Compilation,
-    questions: Sequence[BoundQuestion],
-    engine: EngineName,
-    *,
-    vacuity: bool,
-    stores: Sequence[ResultStore],
-    on_answer: AnswerListener,
-) -> Iterator[Result]:
-    """Yield the answers; thresholds of participants come last and are never cached."""
+@dataclass(frozen=True)
+class _Answering:
+    """Answers questions about a compilation, with the results of earlier runs."""
 
-    def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
-        return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
+    compilation: Compilation
+    engine: EngineName
+    vacuity: bool = field(kw_only=True)
+    stores: Sequence[ResultStore] = field(kw_only=True)
+    on_answer: AnswerListener = field(kw_only=True)
 
-    key_document = {**input_description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
-    cacheable = [one for one in questions if one.question.kind != "analysis"]
-    yield from verify_cached(cacheable, key_document, verify, stores)
-    if len(cacheable) < len(questions):
-        yield from verify(questions[len(cacheable) :])
+    def answers(self, questions: Sequence[BoundQuestion], further: Sequence[BoundQuestion] = ()) -> Iterator[Result]:
+        """Yield the answers, those of ``further`` questions last, which share the engines.
+
+        Thresholds of participants come last among the questions and are never cached.
+        """
+        cacheable = [one for one in questions if one.question.kind != "analysis"]
+        results = verify_cached([*cacheable, *further], self._key_document, self._verify, self.stores)
+        yield from islice(results, len(cacheable))
+        if len(cacheable) < len(questions):
+            yield from self._verify(questions[len(cacheable) :])
+        yield from results
+
+    @property
+    def _key_document(self) -> Mapping[str, object]:
+        if not self.stores:
+            return {}
+        return {**input_description(self.compilation), "engine": self.engine, "vacuity": self.vacuity}
+
+    def _verify(self, some: Sequence[BoundQuestion]) -> Iterator[Result]:
+        return self.compilation.verify(some, self.engine, vacuity=self.vacuity, on_answer=self.on_answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,8 @@ class VerifyReport:
     error: str | None = None
     """The exception that ended the run."""
     _writer: ResultWriter | None = None
+    _assumption_notes: set[str] = field(default_factory=set)
+    """The notes on assumptions that were printed, without what they offer."""
 
     def take(self, event: Questions | str | Result) -> None:
         """Print a message about the run, or a result."""
@@ -89,11 +91,24 @@ class VerifyReport:
             from cplc.report.text import ResultWriter
 
             self._writer = self._writer or ResultWriter(output.write, self.run.layout, self.detail)
-            self._writer.add(result)
+            self._writer.add(self._without_repeated_notes(result))
         elif self.run.form == "concise":
             from cplc.report.text import concise
 
-            output.write(concise(result) + "\n")
+            output.write(concise(self._without_repeated_notes(result)) + "\n")
+
+    def _without_repeated_notes(self, result: Result) -> Result:
+        """Return the result with notes on its assumption if it rests on them, and if no result before had them."""
+        of_assumption = result.question.assumption_notes
+        if not of_assumption:
+            return result
+        from cplc.compilation.forced_messages import without_offer
+
+        new = set()
+        if result.answer in ("holds", "vacuous"):
+            new = {note for note in of_assumption if without_offer(note) not in self._assumption_notes}
+            self._assumption_notes.update(map(without_offer, new))
+        return replace(result, notes=tuple(note for note in result.notes if note in new or note not in of_assumption))
 
     def _is_as_expected(self, result: Result) -> bool:
         from cplc.report.outcome import standing

@@ -21,6 +21,7 @@ from cplc.syntax.input_limits import unread_words
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.checking.verify import AnswerListener
+    from cplc.compilation.never_reached import NeverReached
     from cplc.decision.next_send import Adviser
     from cplc.export import Export, Request
     from cplc.formatter import Formatted
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Kept = tuple[frozenset[View], frozenset[View], tuple[Bound, ...]]
     """The observer views in a system besides those of guards, the remembered last moves, and the assumed bounds."""
 
+_REMARKS = frozenset({rules.MEANING_CHANGED.code, rules.COUNTED_ONCE.code})
 ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
 
@@ -99,26 +101,30 @@ class CplCompilation(Compilation):
         """Every problem of the text and of what it imports, in the order of the text."""
         reported = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
-        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may suppress it
-            reported |= dict.fromkeys(self._changes)
-        every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole)
-        current = (one for one in every if one.code != rules.MEANING_CHANGED.code)
+        if any(code in self.source.text for code in _REMARKS):  # a comment may suppress it
+            reported |= dict.fromkeys(self._unsuppressed_remarks)
+        model = self._analysis.model
+        undecided = rules.FROM_STATES if model is not None and model.commitments else ()
+        every = apply_ignores(reported, self.source, self.settings, is_whole=is_whole, undecided=undecided)
+        current = (one for one in every if one.code not in _REMARKS)
         return tuple(sorted(current, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
 
     @cached_property
-    def _changes(self) -> tuple[Diagnostic, ...]:
+    def _unsuppressed_remarks(self) -> tuple[Diagnostic, ...]:
         from cplc.semantics.language_versions import remarks
+        from cplc.semantics.repetition_lints import counted_once
 
-        return () if any(problem.is_error for problem in self._parsed[1]) else remarks(self._parsed[0])
+        if any(problem.is_error for problem in self._parsed[1]):
+            return ()
+        model = self._analysis.model
+        counted = () if model is None else counted_once(model, self.source)
+        return (*remarks(self._parsed[0]), *counted)
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """The constructs of a text without version whose meaning another version changed."""
-        return tuple(
-            one
-            for one in apply_ignores(self._changes, self.source, self.settings, is_whole=False)
-            if one.code == rules.MEANING_CHANGED.code
-        )
+        """Constructs of a text without version whose meaning another version changed, and counters of one message."""
+        every = apply_ignores(self._unsuppressed_remarks, self.source, self.settings, is_whole=False)
+        return tuple(one for one in every if one.code in _REMARKS)
 
     @property
     def _contradictions(self) -> Iterator[Diagnostic]:
@@ -339,6 +345,7 @@ class CplCompilation(Compilation):
         declared = self.model.properties[index]
         system, is_own = self._system_of(declared.formula, declared.bounds)
         formula = lower_formula(declared.formula, self._bounded(declared.bounds), system, self._uniform)
+        notes = self._assumption_notes(declared.assuming, declared.bounds)
         question = Question(
             name=declared.name,
             kind="property",
@@ -347,7 +354,8 @@ class CplCompilation(Compilation):
             expected="holds" if declared.expect_holds else "fails",
             assuming=frozenset(declared.assuming),
             bounds=self._bounds_text(declared.bounds),
-            assumption_notes=self._assumption_notes(declared.assuming, declared.bounds),
+            assumption_notes=notes,
+            data_notes=self._data_notes,
             title=declared.title,
             span=declared.span,
             vacuous_quantifiers=declared.vacuous_quantifiers,
@@ -355,6 +363,7 @@ class CplCompilation(Compilation):
             system=system if is_own else None,
             written=declared.written,
             instances=_instances(declared.instances, formula),
+            unsupported=self.unsupported(formula),
         )
         return BoundQuestion(question, system)
 
@@ -384,7 +393,28 @@ class CplCompilation(Compilation):
             text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
             notes = self._assumption_notes(declared.assuming, bounds)
             question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
+        if declared is not None and self.model.data:
+            question = replace(question, data_notes=self._data_notes)
+        if self.model.data:
+            question = replace(question, unsupported=self.unsupported(question.formula))
         return BoundQuestion(question, system)
+
+    @cached_property
+    def _data_notes(self) -> tuple[str, ...]:
+        """The number of values that stand for all, for each class of places with any number of values."""
+        if not self.model.data:
+            return ()
+        from cplc.semantics.data_values import explanations
+
+        return tuple(dict.fromkeys(explanations(self.model)))
+
+    def unsupported(self, formula: Formula) -> str:
+        """Return why finitely many values do not decide the formula; nothing if they do."""
+        if not self.model.data:
+            return ""
+        from cplc.lowering.open_domains import unsupported
+
+        return unsupported(formula, self.model)
 
     @property
     def _uniform(self) -> bool:
@@ -447,8 +477,15 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
+        has_order = any(one.is_ordered for one in self.model.data)
         for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
-            yield self._with_remedies(result, engine) if result.answer == "fails" else result
+            if result.answer == "fails":
+                result = self._with_remedies(result, engine)
+            if has_order:
+                from cplc.compilation.concrete_amounts import with_concrete_amounts
+
+                result = with_concrete_amounts(result, self.model)
+            yield result
         if thresholds:
             from cplc.compilation.participants import LineChecker
 
@@ -475,6 +512,14 @@ class CplCompilation(Compilation):
 
         return without_losses(self)
 
+    def never_reached(self) -> NeverReached | None:
+        """Return the questions about commitments that may never bind anybody, unless all usual checks are off."""
+        from cplc.compilation.never_reached import never_reached
+        from cplc.language.words import USUAL_CHECKS
+
+        is_off = set(USUAL_CHECKS) <= set(self.switched_off)
+        return None if is_off or not self.model.commitments else never_reached(self)
+
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:
         """Return the question for a formula of the command line, or its errors."""
         from cplc.checking.results import Question
@@ -489,8 +534,9 @@ class CplCompilation(Compilation):
         problems = (*problems, *wrong)
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
-        system, is_own = self._system_of(resolved.term, bounds)
-        formula = lower_formula(resolved.term, self._bounded(bounds), system, self._uniform)
+        wider = self._with_values_of(resolved.term)
+        system, is_own = wider._system_of(resolved.term, bounds)
+        formula = lower_formula(resolved.term, wider._bounded(bounds), system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question(
             "formula",
@@ -500,13 +546,24 @@ class CplCompilation(Compilation):
             assuming=frozenset(roles),
             bounds=self._bounds_text(bounds),
             assumption_notes=self._assumption_notes(roles, bounds),
+            data_notes=wider._data_notes,
             span=span,
             vacuous_quantifiers=resolved.vacuous_quantifiers,
             constant_implications=resolved.constant_implications,
             instances=_instances(resolved.instances, formula),
-            system=system if is_own else None,
+            system=system if is_own or wider is not self else None,
+            unsupported=self.unsupported(formula),
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def _with_values_of(self, formula: Term) -> CplCompilation:
+        """Return the compilation in which each place has the values that stand for all in this formula, too."""
+        if not self.model.data:
+            return self
+        from cplc.semantics.data_values import with_values
+
+        wider = with_values(self.model, [formula])
+        return self if wider.data == self.model.data else self.mutated(wider)
 
     def _assumption_notes(self, assuming: Sequence[str], bounds: tuple[Bound, ...]) -> tuple[str, ...]:
         if not assuming:

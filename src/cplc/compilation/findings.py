@@ -28,11 +28,14 @@ from cplc.report.comparison import Side, comparison_data, comparison_text
 from cplc.report.decision_page import Section
 from cplc.report.decision_sentence import sentences
 from cplc.report.estimate import Asking, estimate_concise, estimate_data, estimate_text
-from cplc.report.layout import Style, plain
+from cplc.report.layout import Layout, Style, fitted, plain
 from cplc.report.outcome import standing
 from cplc.report.plan_text import JudgedLine
 from cplc.report.run_charts import source_of
 from cplc.report.step_text import place
+
+_PAGE_WIDTH = 118
+"""Columns of the text on a page."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Finding(ABC):
         """True if a threshold is undecided, or a figure was not computed."""
 
     @abstractmethod
-    def text(self, style: Style = plain) -> str: ...
+    def text(self, style: Style | Layout = plain) -> str: ...
 
     @abstractmethod
     def concise(self) -> str: ...
@@ -73,7 +76,13 @@ class Finding(ABC):
     def section(self) -> Section:
         """Return the section of the page."""
         results = tuple((result, standing(result)) for result in self.results())
-        return Section(self.name, self.is_estimate, self.text(), tuple(svg for _, svg in self.drawings()), results)
+        return Section(
+            self.name,
+            self.is_estimate,
+            fitted(self.text(), _PAGE_WIDTH),
+            tuple(svg for _, svg in self.drawings()),
+            results,
+        )
 
     def _questions(self) -> Iterator[tuple[BoundQuestion, float]]:
         """Yield the question of each line with its time, which is counted once for a participant."""
@@ -102,7 +111,7 @@ class AnalysisFinding(Finding):
         unsolved = any(figure.unsolved for figure in self.analysis.figures)
         return unsolved or any(result.answer == "unknown" for result in self.results())
 
-    def text(self, style: Style = plain) -> str:
+    def text(self, style: Style | Layout = plain) -> str:
         query = self.query
         return analysis_text(query.system, query.participant, self.analysis, self._judged(), style, query.assumption)
 
@@ -148,7 +157,8 @@ class EstimateFinding(Finding):
     def is_unknown(self) -> bool:
         return bool(self.query.lines)
 
-    def text(self, style: Style = plain) -> str:
+    def text(self, style: Style | Layout = plain) -> str:
+        style = Layout.of(style).style
         return estimate_text(self.query.participant, self.estimate, self._asking(), style, self.query.assumption)
 
     def concise(self) -> str:
@@ -173,8 +183,8 @@ class FindingPair:
     second: AnalysisFinding
     labels: tuple[str, str]
 
-    def text(self, style: Style = plain) -> str:
-        return comparison_text(*self._sides(), style)
+    def text(self, style: Style | Layout = plain) -> str:
+        return comparison_text(*self._sides(), Layout.of(style).style)
 
     def data(self) -> dict[str, object]:
         return comparison_data(*self._sides())

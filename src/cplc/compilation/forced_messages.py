@@ -13,6 +13,7 @@ from typing import Final
 from cplc.semantics.model import CheckedModel, Message
 
 _GIVES_UP: Final[Mapping[str, str]] = {"release": "releases", "withdraw": "withdraws", "violate": "violates"}
+_OFFER: Final = "; `assuming "
 MAX_MESSAGES: Final = 12
 """Maximum number of messages of an assumption that is offered."""
 
@@ -35,8 +36,13 @@ def forced_note(model: CheckedModel, assuming: Collection[str], bounds: Mapping[
     if 0 < len(remaining) <= MAX_MESSAGES and len(limits) == 1:
         ticks = limits.pop()
         within = "" if ticks is None else f" within {ticks}"
-        offer = f"; `assuming {', '.join(remaining)}{within}` leaves {'it' if len(families) == 1 else 'them'} out"
+        offer = f"{_OFFER}{', '.join(remaining)}{within}` leaves {'it' if len(families) == 1 else 'them'} out"
     return f"what is assumed forces {'; and '.join(texts)}{offer}"
+
+
+def without_offer(note: str) -> str:
+    """Return which messages the note names, without the assumption that it offers."""
+    return note.partition(_OFFER)[0]
 
 
 def _given_up(message: Message) -> str:

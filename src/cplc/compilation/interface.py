@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.compatibility.compare import VerdictChange
+    from cplc.compilation.never_reached import NeverReached
     from cplc.export import Export
     from cplc.formatter import Formatted
     from cplc.mutation.coverage import Outcome
@@ -168,6 +169,10 @@ class Compilation(ABC):
     def switched_off(self) -> tuple[str, ...]:
         """The usual checks that the text switches off."""
         return ()
+
+    def never_reached(self) -> NeverReached | None:
+        """Return the questions that lead to warnings from the reachable states; None if the text asks for none."""
+        return None
 
     @abstractmethod
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> BoundQuestion | tuple[Diagnostic, ...]:

@@ -184,7 +184,7 @@ def line_result(one: BoundQuestion, result: LineResult, seconds: float) -> Resul
 
 def estimated_result(one: BoundQuestion, result: Estimate, aspects: Collection[Aspect], seconds: float) -> Result:
     """Return an unknown result with the estimate."""
-    findings = [sentence(figure, result) for figure in result.figures if figure.aspect in aspects]
+    findings = [sentence(figure, result) for figure in result.every if figure.aspect in aspects]
     reason = f"{'; '.join(findings)}: an estimate is no proof"
     return Result(one.question, "unknown", "", seconds, one.system, reason=reason)
 

@@ -48,7 +48,8 @@ class Verification:
         """Return a description of the current work."""
         number, total = len(self.results), len(self.questions.questions)
         if number == total:
-            return "compiling"
+            progress = self.context.progress_text()
+            return f"searching for what is never reached: {progress}" if total and progress else "compiling"
         doing = f"verifying {self.questions.questions[number].question.name}"
         if total > 1:
             doing = f"{doing} ({number + 1} of {total})"
@@ -57,6 +58,11 @@ class Verification:
             doing = f"{doing}, which {sizes.text}"
         progress = self.context.progress_text()
         return f"{doing}: {progress}" if progress else doing
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every question has its result."""
+        return 0 < len(self.questions.questions) == len(self.results)
 
     def interrupt(self, reason: str) -> Iterator[Result]:
         """Add the open questions as unknown for this reason; one that only lacks its evidence keeps its answer."""

@@ -14,7 +14,6 @@ from cplc.decision.components import (
     ComponentCache,
     ComponentGroup,
     isomorphic_components,
-    rewards_by_step,
 )
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
 from cplc.decision.mdp import Semantics
@@ -175,13 +174,13 @@ class _Analysing:
 
     @cached_property
     def has_silence(self) -> bool:
-        """True if some other role may stay silent somewhere."""
-        return any(ActionKind.SEND in one.explored.model.kind for one in self.cache().built.values())
+        """True if some other role may stay silent somewhere where it counts."""
+        return any(one.explored.model.has(ActionKind.SEND) for one in self.cache().counting)
 
     @property
     def has_decisions(self) -> bool:
         """True if the participant has a choice in some model that was built."""
-        return any(one.has_decisions for cache in self._caches.values() for one in cache.built.values())
+        return any(one.has_decisions for cache in self._caches.values() for one in cache.counting)
 
     def condition(self, aspect: Aspect) -> Expr:
         if aspect == "conformance":
@@ -370,7 +369,7 @@ class _Analysing:
         plan = None
         if decided.status == "passes":
             plan = self._plan_figures(decided.aspects, decided.figures, decided.plan)
-        return LineResult(thresholds, verdict, plan, decided.reason, away == "passes")
+        return LineResult(thresholds, verdict, plan, decided.reason, away == "passes" and self.has_decisions)
 
     def decided(self, thresholds: tuple[Threshold, ...], attitude: Attitude, assumed: frozenset[str]) -> Decided:
         """Return whether one plan meets the thresholds; those of figures that do not depend on choices come first."""
@@ -443,7 +442,7 @@ class _Analysing:
 
     def _joint_states(self) -> int:
         """Return about how many states the joint model of all components with rewards has."""
-        worth = rewards_by_step(self.participant)
+        worth = self.cache().worth
         groups = self.cache().groups(TRUE)
         return prod(
             group.built.states ** len(group.components)
@@ -481,7 +480,7 @@ class _Analysing:
         """Return the other roles that may stay silent, families as one."""
         silent = {
             self.system.steps[one.component.steps[step]].actor
-            for one in self.cache().built.values()
+            for one in self.cache().counting
             for action in range(len(one.explored.model.kind))
             if one.explored.model.kind[action] == ActionKind.SEND
             for event in one.explored.model.events(action)
@@ -543,8 +542,9 @@ def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterato
 
 def _example_end(cache: ComponentCache, group: ComponentGroup, is_goal: bool) -> int | None:
     """Return an end that does or does not satisfy the condition, preferably one that is not reached by walking away."""
-    model = group.built.explored.model
-    ends = [at for at in range(len(model)) if model.is_end(at) and bool(group.goal_states[at]) == is_goal]
+    ends = [at for at in group.built.terminal if bool(group.goal_states[at]) == is_goal]
+    if not group.built.has_decisions:
+        return min(ends, default=None)
     return min(ends, key=lambda at: at not in group.built.reached_by_acting, default=None)
 
 

@@ -1,7 +1,6 @@
 """Independent components of a system with a participant; one MDP for each isomorphism class of them.
 
-Definition. Two variables are connected if one step, belief, decision or condition of the question reads or writes
-both. A component is a connected class of variables with all that mentions them.
+`cplc.decision.component_partition` defines them.
 
 Claim. The least probability that every component ends in its goal is the product of the least probabilities of the
 components.
@@ -11,290 +10,44 @@ Bellman equations of the whole. The participant may use its turn in another comp
 if a turn in each component benefits the adversary, so does a turn in any of them. An acyclic model has a unique
 solution of these equations, which is therefore the product. A cycle that contains a decision of the participant
 admits several solutions: then all components with decisions are joined.
-
-Restarts are no steps of the game, and connect nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
+from cplc.decision.component_partition import (
+    Component,
+    ComponentPartition,
+    is_separable,
+    rewards_by_step,
+    whole_component,
+)
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
-from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, with_chances, without_control
+from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, without_control
 from cplc.decision.observation import ObservedMdp, observed
-from cplc.decision.participation import committed, reached_by_acting
+from cplc.decision.participation import Scopes, committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
-from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve
+from cplc.decision.rewards import StepRewards, step_rewards
+from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp, ReachabilityObjective, ValueBounds, solve
 from cplc.logic.expressions import (
-    And,
-    Arith,
-    Const,
-    Equal,
     Expr,
-    Or,
     Read,
-    children,
     conj,
     conjuncts,
-    is_true,
     reads,
     substitute,
 )
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
-from cplc.statespace.graph_algorithms import merged_classes
+from cplc.statespace.packing import MemoTable
 from cplc.system.model import State, System
-from cplc.system.participant import Belief, Event, Participant, Worth
-
-
-@dataclass(frozen=True)
-class Component:
-    """Variables of a system, with the steps, beliefs and decisions that mention them."""
-
-    whole: System
-    participant_of_whole: Participant
-    order: tuple[str, ...]
-    """Its variables, in the order of the system."""
-    steps: tuple[int, ...]
-    beliefs: tuple[int, ...]
-    decisions: tuple[int, ...]
-    worth: Mapping[int, Fraction]
-    """The reward of each step of the whole system."""
-
-    @cached_property
-    def variables(self) -> frozenset[str]:
-        return frozenset(self.order)
-
-    @cached_property
-    def system(self) -> System:
-        whole, variables = self.whole, self.variables
-        return replace(
-            whole,
-            variables=tuple(variable for variable in whole.variables if variable.name in variables),
-            agents=tuple(
-                replace(agent, local=tuple(name for name in agent.local if name in variables)) for agent in whole.agents
-            ),
-            shared=(),
-            messages=(),
-            commitments=(),
-            claims=(),
-            steps=tuple(whole.steps[index] for index in self.steps),
-            justice=(),
-            fairness=(),
-            hazards=(),
-        )
-
-    @cached_property
-    def participant(self) -> Participant:
-        whole = self.participant_of_whole
-        new = {index: at for at, index in enumerate(self.steps)}
-        return replace(
-            whole,
-            conforming=Const(True),
-            goals=(),
-            worth=tuple(
-                Worth(inside, one.amount, one.text)
-                for one in whole.worth
-                if (inside := tuple(new[step] for step in one.steps if step in new))
-            ),
-            beliefs=tuple(_reindexed(whole.beliefs[index], new) for index in self.beliefs),
-            decisions=tuple(
-                replace(one, steps=tuple(new[step] for step in one.steps))
-                for one in map(whole.decisions.__getitem__, self.decisions)
-            ),
-        )
-
-    @cached_property
-    def shape(self) -> object:
-        """A canonical form: equal for components that are isomorphic up to probabilities."""
-        names = self.places
-        new = {index: at for at, index in enumerate(self.steps)}
-        mine = frozenset(self.participant_of_whole.agents)
-        whole, participant = self.whole, self.participant_of_whole
-        agents: dict[str, int] = {}
-        forms: dict[int, tuple[object, ...]] = {}
-
-        def form(expr: Expr) -> tuple[object, ...]:
-            cached = forms.get(id(expr))
-            if cached is None:
-                cached = forms[id(expr)] = form_of(expr, names)
-            return cached
-
-        return (
-            tuple([(whole.variable[name].domain, whole.variable[name].initial) for name in self.order]),
-            tuple(
-                [
-                    (
-                        step.kind,
-                        step.actor in mine,
-                        form(step.guard),
-                        tuple([(names[name], form(value)) for name, value in step.updates]),
-                        tuple([names[name] for name in step.free]),
-                        self.worth.get(index),
-                    )
-                    for index in self.steps
-                    for step in (whole.steps[index],)
-                ]
-            ),
-            tuple(
-                [
-                    (
-                        agents.setdefault(belief.agent, len(agents)),
-                        form(belief.condition),
-                        tuple([(tuple([new[s] for s in one.steps]), one.high > 0) for one in belief.events]),
-                    )
-                    for index in self.beliefs
-                    for belief in (participant.beliefs[index],)
-                ]
-            ),
-            tuple(
-                [
-                    (form(one.condition), tuple([new[step] for step in one.steps]))
-                    for one in map(participant.decisions.__getitem__, self.decisions)
-                ]
-            ),
-        )
-
-    @cached_property
-    def bounds(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The probability intervals of all events of its beliefs, in order."""
-        beliefs = map(self.participant_of_whole.beliefs.__getitem__, self.beliefs)
-        return tuple([(one.low, one.high) for belief in beliefs for one in belief.events])
-
-    @cached_property
-    def ratios(self) -> tuple[tuple[int, int], ...]:
-        """The same intervals as integers, which compare faster than fractions."""
-        return tuple([one.as_integer_ratio() for pair in self.bounds for one in pair])
-
-    def form_of(self, condition: Expr) -> tuple[object, ...]:
-        return form_of(condition, self.places)
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        return {name: at for at, name in enumerate(self.order)}
-
-
-def rewards_by_step(participant: Participant) -> dict[int, Fraction]:
-    """Return the nonzero reward of each step."""
-    rewards: dict[int, Fraction] = {}
-    for worth in participant.worth:
-        for step in worth.steps:
-            rewards[step] = rewards.get(step, Fraction(0)) + worth.amount
-    return {step: amount for step, amount in rewards.items() if amount}
-
-
-def _reindexed(belief: Belief, new: Mapping[int, int]) -> Belief:
-    events = tuple(
-        Event(event.name, tuple(new[step] for step in event.steps), event.low, event.high) for event in belief.events
-    )
-    return replace(belief, events=events)
-
-
-def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
-    """Return the expression in prefix order, with numbers for its variables and types before values."""
-    tokens: list[object] = []
-    stack = [expr]
-    while stack:
-        top = stack.pop()
-        match top:
-            case Read(name):
-                tokens.append(names[name])
-                continue
-            case Const(value):
-                tokens += (type(value), value)
-                continue
-            case Equal(Read(name), Const(value)):  # the most frequent case
-                tokens += (Equal, type(value), value, names[name])
-                continue
-            case And(operands) | Or(operands):
-                tokens += (type(top), -len(operands))
-            case Arith(op):
-                tokens += (Arith, op)
-            case _:
-                tokens.append(type(top))
-        stack += children(top)
-    return tuple(tokens)
-
-
-def is_separable(system: System) -> bool:
-    """Tell whether the system may be split: no initial condition or step without variables joins all."""
-    return is_true(system.start) and all(step.footprint or step.kind in ("tick", "restart") for step in system.steps)
-
-
-def whole_component(system: System, participant: Participant) -> Component:
-    return Component(
-        system,
-        participant,
-        tuple(system.variable),
-        tuple(range(len(system.steps))),
-        tuple(range(len(participant.beliefs))),
-        tuple(range(len(participant.decisions))),
-        rewards_by_step(participant),
-    )
-
-
-class ComponentPartition:
-    """The finest partition of a system into components, coarsened by the sets that a question connects."""
-
-    def __init__(self, system: System, participant: Participant) -> None:
-        self.system = system
-        self.participant = participant
-        self._worth = rewards_by_step(participant)
-        self._made: dict[tuple[str, ...], Component] = {}
-        self._beliefs = [
-            self._steps_and(one.condition, [step for event in one.events for step in event.steps])
-            for one in participant.beliefs
-        ]
-        self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
-        steps = (step.footprint for step in system.steps if step.kind != "restart")
-        variables = {name: name for name in system.variable}
-        self._leader = merged_classes(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
-
-    def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
-        return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
-
-    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
-        """Return the finest components such that each of these sets of variables lies in one of them."""
-        leader = self._leader
-        wider = [names for names in connected if len({leader[name] for name in names}) > 1]
-        return self._split(merged_classes(leader, wider)) if wider else self._smallest
-
-    @cached_property
-    def _smallest(self) -> tuple[Component, ...]:
-        return self._split(self._leader)
-
-    def _split(self, leader: Mapping[str, str]) -> tuple[Component, ...]:
-        variables: dict[str, list[str]] = {}
-        for name, root in leader.items():
-            variables.setdefault(root, []).append(name)
-        steps: dict[str, list[int]] = {root: [] for root in variables}
-        beliefs: dict[str, list[int]] = {root: [] for root in variables}
-        decisions: dict[str, list[int]] = {root: [] for root in variables}
-        for mine, about in (
-            (steps, [step.footprint if step.kind != "restart" else () for step in self.system.steps]),
-            (beliefs, self._beliefs),
-            (decisions, self._decisions),
-        ):
-            for index, names in enumerate(about):
-                if names:
-                    mine[leader[next(iter(names))]].append(index)
-        return tuple(
-            self._part(tuple(names), steps[root], beliefs[root], decisions[root]) for root, names in variables.items()
-        )
-
-    def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Component:
-        """Return the component of these variables; the same object for the same variables."""
-        if names not in self._made:
-            self._made[names] = Component(
-                self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
-            )
-        return self._made[names]
-
+from cplc.system.participant import Participant
 
 # --- Component cache: the MDP of each component is built and solved once per isomorphism class
 
@@ -325,12 +78,22 @@ class ComponentMdp:
         return len(self.explored.model)
 
     @cached_property
+    def terminal(self) -> Sequence[int]:
+        """The terminal states."""
+        model = self.explored.model
+        if len(model) >= MIN_LAYERED_STATES and not model.is_composed:
+            from cplc.decision.reachable_states import terminal_states
+
+            return terminal_states(model)
+        return model.terminal_states()
+
+    @property
     def ends(self) -> int:
-        return sum(map(self.explored.model.is_end, range(self.states)))
+        return len(self.terminal)
 
     @cached_property
     def has_decisions(self) -> bool:
-        return ActionKind.CONTROLLED in self.explored.model.kind
+        return self.explored.model.has(ActionKind.CONTROLLED)
 
     @property
     def initial(self) -> range:
@@ -338,24 +101,27 @@ class ComponentMdp:
 
     def goal_states(self, condition: Expr) -> bytes:
         """Return the terminal states in which the condition holds, as a mask."""
-        holds = self.holds(condition)
-        model = self.explored.model
-        return bytes(model.is_end(at) and here for at, here in enumerate(holds))
-
-    def holds(self, condition: Expr) -> list[bool]:
-        """Return whether the condition holds in each state."""
-        game = self.explored.game
-        test, packed = game.packing.condition(condition), game.packed
-        return [bool(test(packed(state))) for state in self.explored.states]
+        game, states = self.explored.game, self.explored.states
+        test, mask = game.packing.condition(condition), game.packing.mask(reads(condition))
+        table = MemoTable(lambda pattern: bool(test(pattern)))
+        goals = bytearray(len(states))
+        for at in self.terminal:
+            goals[at] = table[states[at] & mask]
+        return bytes(goals)
 
     @cached_property
     def participating(self) -> ComponentMdp | None:
         """The model of the plans that take part here, with full observation; None if nothing can be sent."""
-        result = committed(self.explored.model)
+        result = committed(self.explored.model, self.scopes)
         if result is None:
             return None
         states = [self.explored.states[at] for at in result.origin]
         return ComponentMdp(self.component, replace(self.explored, model=result.model, states=states), self.counts)
+
+    @property
+    def scopes(self) -> Scopes:
+        """The steps of the components that count, where several are joined and agents are not counted."""
+        return None if self.counts else self.component.scopes
 
     @cached_property
     def reached_by_acting(self) -> frozenset[int]:
@@ -372,6 +138,9 @@ class ComponentMdp:
         """The model with what the participant sees in each state."""
         game, states, model = self.explored.game, self.explored.states, self.explored.model
         views = list(map(game.view, states))
+        if self.component.relevant is not None and not self.counts:
+            mask = game.packing.mask(self.component.relevant)
+            views = [state & mask & game.view_mask for state in states]
         choices: dict[int, Hashable] = {}
         for state in range(len(model)):
             for action in model.options(state):
@@ -407,8 +176,8 @@ class ComponentMdp:
         """Return this model with the probabilities of a component that is isomorphic up to them."""
         certain, *mine = self.explored.model.chances
         bounds = zip(mine, component.bounds, strict=True)
-        model = with_chances(
-            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+        model = self.explored.model.with_chances(
+            [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
         copy = ComponentMdp(self.component, replace(self.explored, model=model))
         assert self.ordered.is_acyclic or self.ordered.max_roundings  # computed once and shared by all copies
@@ -417,7 +186,7 @@ class ComponentMdp:
         return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
-        return self.ordered.with_model(with_chances(self.explored.model, chances))
+        return self.ordered.with_model(self.explored.model.with_chances(chances))
 
 
 @dataclass(frozen=True)
@@ -431,6 +200,16 @@ class ComponentGroup:
     components: tuple[Component, ...]
     original_condition: Expr
     """The condition over the variables of the first component; the model may be that of another one."""
+
+    @property
+    def counts(self) -> bool:
+        """True if one of the components counts for the participant."""
+        return any(component.counts for component in self.components)
+
+    @property
+    def participating(self) -> ComponentMdp | None:
+        """The model of the plans that take part in one of the components; None if no plan does."""
+        return self.built.participating if self.counts else None
 
     def renamed_state(self, state: State) -> State:
         """Return the state over the variables of the first component."""
@@ -460,6 +239,7 @@ class ComponentCache:
     first_of_shape: dict[int, ComponentMdp] = field(default_factory=dict)
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
     _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
+    _counting: dict[int, ComponentMdp] = field(default_factory=dict)
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """A number of states that each component is known to exceed, by its form."""
 
@@ -467,21 +247,41 @@ class ComponentCache:
         """Use the components and canonical forms of another cache of the same system and participant."""
         self.forms, self.form_of = other.forms, other.form_of
         self.shapes, self.shape_of = other.shapes, other.shape_of
-        self.__dict__["splitting"] = other.splitting
+        self.__dict__.update(partition=other.partition, worth=other.worth, rewards=other.rewards)
 
     @cached_property
+    def worth(self) -> Mapping[int, Fraction]:
+        """The nonzero reward of each step of the whole system."""
+        return rewards_by_step(self.participant)
+
+    @cached_property
+    def rewards(self) -> StepRewards:
+        """The same in units."""
+        return step_rewards(self.worth)
+
+    @cached_property
+    def partition(self) -> ComponentPartition | None:
+        """The components of the system; None if it is one."""
+        return ComponentPartition(self.system, self.participant) if is_separable(self.system) else None
+
+    @property
     def splitting(self) -> ComponentPartition | None:
-        return ComponentPartition(self.system, self.participant) if self.split and is_separable(self.system) else None
+        return self.partition if self.split else None
+
+    @cached_property
+    def whole(self) -> Component:
+        """The whole system as one component."""
+        return whole_component(self.system, self.participant) if self.partition is None else self.partition.whole
 
     def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return the components that may be analysed separately."""
         if self.splitting is None:
-            return (whole_component(self.system, self.participant),)
+            return (self.whole,)
         joined = tuple(connected)
         parts = self.splitting.components(joined)
         if self.semantics == "paper" and not all(self.build(component).is_acyclic for component in parts):
             # Without fairness, a cycle of one component starves all others.
-            return (whole_component(self.system, self.participant),)
+            return (self.whole,)
         turning = [component for component in parts if self.build(component).has_decisions]
         if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
             names = frozenset[str]().union(*(component.variables for component in turning))
@@ -491,11 +291,22 @@ class ComponentCache:
     def part_of(self, names: frozenset[str]) -> Component:
         """Return the union of some components, given by its variables, as one component."""
         if self.splitting is None:
-            return whole_component(self.system, self.participant)
+            return self.whole
         return next(component for component in self.splitting.components([names]) if names <= component.variables)
 
     def build(self, component: Component) -> ComponentMdp:
         """Return the model of the component; where it has very many states, symmetric agents are counted."""
+        built = self._model_of(component)
+        if component.counts:
+            self._counting[id(built)] = built
+        return built
+
+    @property
+    def counting(self) -> Collection[ComponentMdp]:
+        """The models of components that count, of those that were built."""
+        return self._counting.values()
+
+    def _model_of(self, component: Component) -> ComponentMdp:
         listed = self.listed(component, MAX_PLAIN_STATES)
         if listed is not None:
             return listed
@@ -529,11 +340,7 @@ class ComponentCache:
                 if like is not None and like.states <= most:
                     cached = like.with_beliefs_of(component)
                 else:
-                    explored = explore(
-                        component.system, component.participant, min(limit, most),
-                        attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
-                    )  # fmt: skip
-                    cached = ComponentMdp(component, explored)
+                    cached = ComponentMdp(component, self._explored(component, min(limit, most)))
                     self.first_of_shape[self.shape(component)] = cached
                 self._keep(key, cached)
             except ResourceExhausted:
@@ -541,6 +348,30 @@ class ComponentCache:
                     raise
                 self._state_lower_bound[key] = limit
         return cached
+
+    def _explored(self, component: Component, limit: int) -> ExploredMdp:
+        if component is self.whole and not self.split and self.semantics == "game":
+            from cplc.decision.composition import composed
+
+            whole = composed(component, self._parts_of_whole, self.attitude, self.assumed, limit)
+            if whole is not None:
+                return whole
+        return explore(
+            component.system, component.participant, limit,
+            attitude=self.attitude, assumed=self.assumed, semantics=self.semantics,
+        )  # fmt: skip
+
+    @cached_property
+    def _parts_of_whole(self) -> Sequence[tuple[Component, ComponentMdp]]:
+        """The independent components of the whole system, each with a model that is isomorphic to it."""
+        if self.partition is None:
+            return ()
+        cache = ComponentCache(
+            self.system, self.participant, self.exact, self.fairness, True, self.limit, self.attitude, self.assumed
+        )
+        cache.share_components(self)
+        models = ((component, cache.listed(component, self.limit)) for component in self.partition.components(()))
+        return [(component, built) for component, built in models if built is not None]
 
     def _keep(self, key: object, built: ComponentMdp) -> None:
         self.built[key] = built
@@ -615,7 +446,7 @@ class ComponentCache:
 
     def participating_bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds | None:
         """Return the same of plans that take part in the component; None if nothing can be sent there."""
-        built = group.built.participating
+        built = group.participating
         if built is None:
             return None
         return self.values(built, built.goal_states(group.condition), worst).bounds(built.initial, worst)

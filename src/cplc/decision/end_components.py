@@ -8,13 +8,16 @@ the rest it may cycle for a while but must leave. Collapsing each remaining end 
 quotient) makes every policy proper, and policy iteration exact.
 
 If the participant decides as well, it has an optimal memoryless policy: its objective, to reach a goal or that the
-adversary is unfair, is a Rabin condition. Few policies are enumerated. For many there are only bounds: value
-iteration from 0 below and from 1 above.
+adversary is unfair, is a Rabin condition. Strategy improvement (`cplc.decision.strategy_improvement`) finds it, and a
+counter-strategy of the adversary certifies it. Where these do not meet, few policies are enumerated, and for many there
+are only bounds: those of the strategies, and value iteration from 0 below and from 1 above.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -81,23 +84,68 @@ def solve_scc(
     """Store the values of one component; return whether they are the values, and not only bounds."""
     builder = SccModelBuilder(model, scc, values)
     decisions = [mdp_action for state in scc for mdp_action in model.options(state) if is_decision(model, mdp_action)]
-    policy_iteration = prod(len(model.events(mdp_action)) for mdp_action in decisions)
     if not worst:
         solution, tight = _solve_single_player(builder.nodes(None, decisions), worst, exact, fairness, upper)
-    elif policy_iteration <= MAX_POLICIES:
-        solutions = [
-            _solve_single_player(
-                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, exact, fairness, upper
-            )
-            for picks in product(*(range(len(model.events(mdp_action))) for mdp_action in decisions))
-        ]
-        solution = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
-        tight = all(one for _, one in solutions)
     else:
-        solution, tight = _value_iteration(builder.nodes(None, decisions), worst, exact, upper), False
+        solution, tight = _solve_game(builder, decisions, exact, fairness, upper)
     for state, value in zip(scc, solution, strict=False):
         values[state] = value if exact else float(value)
     return tight
+
+
+def _solve_game(
+    builder: SccModelBuilder, decisions: Sequence[int], exact: bool, fairness: bool, upper: bool
+) -> tuple[list[Number], bool]:
+    """Solve a component in which the world minimises and the participant decides."""
+    policies = prod(len(builder.model.events(mdp_action)) for mdp_action in decisions)
+    bounds: tuple[list[Number], list[Number]] | None = None
+    if policies > 1:
+        bounds = _improved_bounds(builder, decisions, exact, fairness)
+        if bounds is not None and bounds[0] == bounds[1]:
+            return bounds[0], True
+    if policies <= MAX_POLICIES:
+        solutions = [
+            _solve_single_player(builder.nodes(picks, ()), True, exact, fairness, upper)
+            for picks in every_policy(builder.model, decisions)
+        ]
+        solution = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
+        return solution, all(one for _, one in solutions)
+    if bounds is None or not exact:
+        approximate = _value_iteration(builder.nodes(None, decisions), True, exact, upper)
+        if bounds is None:
+            return approximate, False
+        merge: Callable[..., Number] = min if upper else max
+        return [merge(pair) for pair in zip(bounds[upper], approximate, strict=False)], False
+    return bounds[upper], False
+
+
+def every_policy(model: Mdp, decisions: Sequence[int]) -> Iterator[dict[int, int]]:
+    for picks in product(*(range(len(model.events(mdp_action))) for mdp_action in decisions)):
+        yield dict(zip(decisions, picks, strict=True))
+
+
+def _improved_bounds(
+    builder: SccModelBuilder, decisions: Sequence[int], exact: bool, fairness: bool
+) -> tuple[list[Number], list[Number]] | None:
+    """Return certified bounds of the states; None if the component is too large for exact solutions."""
+    from cplc.decision.strategy_improvement import certified_bounds
+
+    nodes = builder.nodes(None, decisions)
+    if len(nodes) > MAX_EXACT_NODES:
+        return None
+
+    def solver(worst: bool) -> Callable[[Sequence[Node]], list[Number]]:
+        def solve(these: Sequence[Node]) -> list[Number]:
+            solution, tight = _solve_single_player(these, worst, exact, fairness, False)
+            if not tight:
+                raise ResourceExhausted("a cycle has no exact solution")
+            return solution
+
+        return solve
+
+    with suppress(ResourceExhausted):
+        return certified_bounds(nodes, solver(True), solver(False), states=len(builder.scc), fairness=fairness)
+    return None
 
 
 def is_decision(model: Mdp, mdp_action: int) -> bool:
@@ -180,7 +228,7 @@ def _action(outcomes: Sequence[tuple[EventProbability, tuple[int, Number]]], is_
 
 
 def _solve_single_player(
-    nodes: list[Node], worst: bool, exact: bool, fairness: bool, upper: bool
+    nodes: Sequence[Node], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> tuple[list[Number], bool]:
     """Solve a component in which a single player chooses."""
     if any(one.low == 0 for node in nodes for action in node.actions for one in action.chances):
@@ -282,6 +330,12 @@ def _stays(sub_mdp: _SubMdp, index: int, fair: bool) -> bool:
     )
 
 
+def exit_if_rewarded(action: Action) -> Action:
+    """Return the action, redirected to the exit if it has a reward."""
+    inside = [value for goes, value in zip(action.targets, action.values, strict=True) if goes != EXIT]
+    return replace(action, targets=(EXIT,) * len(action.targets)) if any(inside) else action
+
+
 # --- equations
 
 _NodePolicy = tuple[tuple[int, ...], tuple[Number, ...], list[Fraction]]
@@ -316,18 +370,32 @@ def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False)
 def _greedy_choice(node: Node, values: Sequence[Number], worst: bool) -> _NodePolicy | None:
     """Return the greedy action for these values; None if the node has no action."""
     best: _NodePolicy | None = None
+    best_value = _ZERO
     for action in node.actions:
-        after = [_target_value(at, value, values) for at, value in zip(action.targets, action.values, strict=True)]
-        one: _NodePolicy = (action.targets, action.values, extremal_probabilities(action.chances, after, worst))
-        if best is None or (_expected_value(one, values) - _expected_value(best, values)) * (1 if worst else -1) < 0:
-            best = one
+        if len(action.targets) == 1 and action.chances[0].low == 1:
+            shares = _CERTAINLY
+        else:
+            after = [_target_value(at, value, values) for at, value in zip(action.targets, action.values, strict=True)]
+            shares = extremal_probabilities(action.chances, after, worst)
+        one: _NodePolicy = (action.targets, action.values, shares)
+        value = _expected_value(one, values)
+        if best is None or (value < best_value if worst else value > best_value):
+            best, best_value = one, value
     return best
 
 
+_ZERO = Fraction(0)
+_CERTAINLY = [Fraction(1)]
+
+
 def _expected_value(policy: _NodePolicy, values: Sequence[Number]) -> Fraction:
+    targets, made, shares = policy
+    if shares is _CERTAINLY:
+        value = _target_value(targets[0], made[0], values)
+        return value if isinstance(value, Fraction) else Fraction(value)
     return sum(
         (weight * Fraction(_target_value(at, value, values)) for at, value, weight in zip(*policy, strict=True)),
-        Fraction(0),
+        _ZERO,
     )
 
 

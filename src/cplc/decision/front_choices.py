@@ -10,18 +10,17 @@ from cplc.decision.observation import ObservedMdp
 
 def choices_of(whole: ObservedMdp, vectors: Front, entry: Entry) -> dict[Hashable, set[Hashable]]:
     """Return the choices that a plan makes at each information set that it reaches, the earliest first."""
-    model = whole.model
+    targets = whole.model.target
     choices: dict[Hashable, set[Hashable]] = {}
     new = list(entry[1])
     visited = set(new)
     for state, number in new:
         picks = dict(vectors.entries[state][number][1])
-        for action in model.options(state):
-            for event in model.events(action):
-                if event in whole.choices and any(at in picks for at in model.transitions(event)):
-                    choices.setdefault(whole.sets[state], set()).add(whole.choices[event])
+        for choice, transitions in whole.offers.get(state, ()):
+            if any(at in picks for at in transitions):
+                choices.setdefault(whole.sets[state], set()).add(choice)
         for at, chosen in picks.items():
-            after = model.target[at], chosen
+            after = targets[at], chosen
             if after not in visited:
                 visited.add(after)
                 new.append(after)

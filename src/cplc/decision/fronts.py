@@ -8,7 +8,7 @@ bound. Vectors are floating-point numbers; a plan that is read off a vector is e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from cplc.decision.end_components import extremal_probabilities
@@ -49,32 +49,77 @@ class Front:
 
 
 def front(model: Mdp, objectives: Sequence[Objective], cap: int, side: Side) -> Front:
-    """Return the front of every state of an acyclic model."""
-    entries: list[list[Entry]] = [[] for _ in range(len(model))]
+    """Return the front of every state of an acyclic model.
+
+    States with the same actions, rewards and fronts of their targets have the same front, which is computed once.
+    """
     thinning = _Thinning(cap, side)
+    numbers = [0] * len(model)
+    fronts: list[list[Entry]] = []
+    computed: dict[object, int] = {}
+    rewards = {step: tuple(one.reward(step) for one in objectives) for step in set(model.step)}
     for (state,) in OrderedMdp(model).sccs:
         if model.is_end(state):
             vector = tuple(float(one.goal_states[state]) if one.rewards is None else 0.0 for one in objectives)
-            entries[state] = [(vector, ())]
+            key: object = vector
         else:
-            entries[state] = thinning.minimum(
-                [_action_entries(model, action, entries, objectives, thinning) for action in model.options(state)]
-            )
-    return Front(model, entries, thinning.thinned)
+            key = _state_key(model, state, rewards, numbers)
+        number = computed.get(key)
+        if number is None:
+            number = computed[key] = len(fronts)
+            actions = model.options(state)
+            entries = [_action_entries(model, action, rewards, numbers, fronts, thinning) for action in actions]
+            begin = model.outgoing(state).start if entries else 0
+            merged = thinning.minimum(entries) if entries else [(vector, ())]
+            fronts.append([(vector, tuple((at - begin, one) for at, one in picks)) for vector, picks in merged])
+        numbers[state] = number
+    shifted = [
+        fronts[number] if model.is_end(state) else _shifted(fronts[number], model.outgoing(state).start)
+        for state, number in enumerate(numbers)
+    ]
+    return Front(model, shifted, thinning.thinned)
+
+
+def _shifted(entries: Sequence[Entry], begin: int) -> list[Entry]:
+    """Return the entries of a state whose transitions begin here."""
+    return [(vector, tuple([(begin + at, one) for at, one in picks])) for vector, picks in entries]
+
+
+def _state_key(
+    model: Mdp, state: int, rewards: Mapping[int, tuple[int, ...]], numbers: Sequence[int]
+) -> tuple[object, ...]:
+    return tuple([
+        (
+            model.kind[action] == ActionKind.BELIEF,
+            *[
+                (
+                    model.chance[event],
+                    *[(rewards[model.step[at]], numbers[model.target[at]]) for at in model.transitions(event)],
+                )
+                for event in model.events(action)
+            ],
+        )
+        for action in model.options(state)
+    ])  # fmt: skip
 
 
 def _action_entries(
-    model: Mdp, action: int, entries: Sequence[Sequence[Entry]], objectives: Sequence[Objective], thinning: _Thinning
+    model: Mdp,
+    action: int,
+    rewards: Mapping[int, tuple[int, ...]],
+    numbers: Sequence[int],
+    fronts: Sequence[Sequence[Entry]],
+    thinning: _Thinning,
 ) -> list[Entry]:
     each = []
     for event in model.events(action):
         sets: list[list[Entry]] = []
         for at in model.transitions(event):
-            rewards = [one.reward(model.step[at]) for one in objectives]
+            amounts = rewards[model.step[at]]
             sets.append(
                 [
-                    (tuple(map(sum, zip(vector, rewards, strict=True))) if any(rewards) else vector, ((at, number),))
-                    for number, (vector, _) in enumerate(entries[model.target[at]])
+                    (tuple(map(sum, zip(vector, amounts, strict=True))) if any(amounts) else vector, ((at, number),))
+                    for number, (vector, _) in enumerate(fronts[numbers[model.target[at]]])
                 ]
             )
         each.append(thinning.minimum(sets))
@@ -82,7 +127,7 @@ def _action_entries(
         return thinning.pruned(entry for one in each for entry in one)
     chances = [model.chances[model.chance[event]] for event in model.events(action)]
     if all(one.low == one.high for one in chances):
-        sums: list[Entry] = [((0.0,) * len(objectives), ())]
+        sums: list[Entry] = [((0.0,) * len(each[0][0][0]), ())]
         for chance, one in zip(chances, each, strict=True):
             share = float(chance.low)
             sums = thinning.pruned(
@@ -140,3 +185,12 @@ class _Thinning:
             (tuple(max(values) for values in zip(*(vector for vector, _ in cluster), strict=True)), cluster[0][1])
             for cluster in clusters
         ]
+
+
+def undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple[Vector, tuple[Entry, ...]]]:
+    """Return the vectors that no other one dominates, the greatest first."""
+    result: list[tuple[Vector, tuple[Entry, ...]]] = []
+    for vector, entries in sorted(each, key=lambda one: one[0], reverse=True):
+        if not any(all(a >= b for a, b in zip(other, vector, strict=True)) for other, _ in result):
+            result.append((vector, entries))
+    return result

@@ -18,6 +18,8 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from cplc.decision.belief_scopes import scopes, touched_beliefs
+from cplc.decision.bounds_under_draws import BoundsUnderDraws
 from cplc.logic.expressions import Expr, is_true, reads
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import merged_classes
@@ -188,6 +190,14 @@ class Game:
             for number, one in enumerate(system.steps):
                 if one.kind in SEND_KINDS and (number in table.event_of or (one.event and one.event in messages)):
                     self._by_step.setdefault(number, []).append(table)
+        self._scopes = scopes(
+            system,
+            packing,
+            [reads(belief.condition) for belief in participant.beliefs],
+            [tuple(table.event_of) for table in self.beliefs],
+            [table.mask << table.shift for table in self.beliefs],
+        )
+        self._touched = touched_beliefs(system, packing, self._scopes)
         self.mode_shift = shift
         self._open_mask = (1 << shift) - 1
         self._allowed: dict[int, Callable[[int], bool]] = {}
@@ -195,7 +205,16 @@ class Game:
             conditions = [one.condition for one in participant.decisions if step in one.steps]
             self._allowed[step] = self._tabulated(conditions)
         self._enabled: dict[int, list[Transition]] = {}
+        self._bounds = BoundsUnderDraws(system, participant.beliefs)
+        self._enabled_without_bounds: dict[tuple[int, frozenset[str]], list[Transition]] = {}
+        self._drawn_of: dict[int, tuple[tuple[_BeliefTable, int], ...]] = {}
+        self._after_draw: dict[int, list[Transition]] = {}
+        self._unexpanded: dict[int, list[Option]] = {}
+        """The actions in states after a draw that are not expanded yet."""
         self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
+            [{} for _ in table.steps] for table in self.beliefs
+        ]
+        self._comes: list[list[dict[tuple[int, frozenset[int]], bool]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
         self._blocked: dict[tuple[int, int], frozenset[int]] = {}
@@ -204,7 +223,11 @@ class Game:
             at for at, step in enumerate(system.steps) if step.kind == "receive" and step.actor in mine
         )
         self.diagnostics = GameDiagnostics({}, {}, set())
-        self._canonical = _canonical_form(self, families) if families else None
+        self._canonical = None
+        if families:
+            from cplc.decision.symmetric_agents import canonical_form
+
+            self._canonical = canonical_form(self, families)
         self._families = families
         self._members = [[packing.mask(member) & self.view_mask for member in family.members] for family in families]
         """The bits of each member that the participant sees."""
@@ -271,21 +294,53 @@ class Game:
         """
         steps = self._enabled.get(packed)
         if steps is None:
-            kind = self.system.steps
-            steps = [
-                (step, target)
-                for step, target in self.relation.transitions(packed)
-                if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
-            ]
-            self._enabled[packed] = steps
+            steps = self._enabled[packed] = self._steps_of(self.relation, packed)
         return steps
 
-    def _settled(self, state: int) -> int:
-        """Return the state with the draws of all periods that have ended taken back."""
+    def _steps_of(self, relation: InterleavedRelation, packed: int) -> list[Transition]:
+        kind = self.system.steps
+        return [
+            (step, target)
+            for step, target in relation.transitions(packed)
+            if kind[step].kind != "restart" and (target != packed or kind[step].kind != "tick")
+        ]
+
+    def _enabled_after_draws(self, state: int) -> list[Transition]:
+        """Return the steps in a state: the clock does not wait for messages that a draw rules out."""
         packed = state & self.system_mask
-        for table in self.beliefs:
-            code = table.drawn(state)
-            if code == _IDLE:
+        names = frozenset[str]().union(
+            *(
+                self._bounds.ruled_out(table.index, code - _FIRST_OUTCOME if code >= _FIRST_OUTCOME else None)
+                for table, code in self._drawn(state)
+                if code != _LOST
+            )
+        )
+        if not names:
+            return self.enabled(packed)
+        steps = self._enabled_without_bounds.get((packed, names))
+        if steps is None:
+            steps = self._steps_of(self._bounds.relation(names), packed)
+            self._enabled_without_bounds[packed, names] = steps
+        return steps
+
+    def _drawn(self, state: int) -> Sequence[tuple[_BeliefTable, int]]:
+        """Return the beliefs that are not idle, each with the code of its draw."""
+        draws = (state & self._open_mask) >> self.width
+        drawn = self._drawn_of.get(draws)
+        if drawn is None:
+            drawn = self._drawn_of[draws] = tuple(
+                (table, code) for table in self.beliefs if (code := table.drawn(state)) != _IDLE
+            )
+        return drawn
+
+    def _settled(self, state: int, touched: frozenset[int] | None = None) -> int:
+        """Return the state with the draws of all periods that have ended taken back.
+
+        After a step, only the periods of beliefs may have ended whose scope it touches.
+        """
+        packed = state & self.system_mask
+        for table, code in self._drawn(state):
+            if touched is not None and table.index not in touched:
                 continue
             if not table.condition(packed) or (table.always and not self._any_can_come(table, packed)):
                 state = table.with_drawn(state, _IDLE)
@@ -305,19 +360,19 @@ class Game:
             outcome = table.event_of.get(step)
             if outcome is not None and table.drawn(state) == outcome + _FIRST_OUTCOME:
                 state = table.with_drawn(state, _OVER)
-        return self._settled(state)
+        return self._settled(state, self._touched[step])
 
     # --- outcomes of beliefs
 
     def _blocks(self, state: int, table: _BeliefTable) -> frozenset[int]:
         """Return the steps that the draws of other beliefs rule out."""
-        key = state & ~self.system_mask, table.index
+        scope = self._scopes[table.index]
+        key = state & scope.draws, table.index
         blocked = self._blocked.get(key)
         if blocked is None:
             steps: set[int] = set()
-            for other in self.beliefs:
-                code = other.drawn(state)
-                if other is not table and code not in (_IDLE, _LOST):
+            for other, code in self._drawn(state):
+                if other is not table and code != _LOST and other.index in scope.beliefs:
                     steps.update(step for step, at in other.event_of.items() if at != code - _FIRST_OUTCOME)
             blocked = self._blocked[key] = frozenset(steps)
         return blocked
@@ -325,8 +380,17 @@ class Game:
     def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
         """Return whether unseen steps other than these lead to an outcome of the belief.
 
-        The receipt of what is in flight already, which will come, is no hindrance while the belief holds.
+        The receipt of what is in flight already, which will come, is no hindrance while the belief holds. The answer is
+        the same for all states that agree on the scope of the belief.
         """
+        memo = self._comes[table.index][outcome]
+        key = packed & self._scopes[table.index].variables, blocked
+        comes = memo.get(key)
+        if comes is None:
+            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked)
+        return comes
+
+    def _computed_can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
         if not self._own_receipts:
             return self._leads_unseen(table, outcome, packed, blocked)
         return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
@@ -341,23 +405,25 @@ class Game:
         return states
 
     def _leads_unseen(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
+        scope = self._scopes[table.index].variables
         memo = self._leads[table.index][outcome].setdefault(blocked, {})
-        cached = memo.get(packed)
+        cached = memo.get(packed & scope)
         if cached is not None:
             return cached
         outcome_steps = table.steps[outcome]
-        visited = {packed}
+        visited = {packed & scope}
         new = [packed]
         while new:
             state = new.pop()
             steps = self.enabled(state)
-            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state):
-                memo[packed] = True
+            if any(step in outcome_steps and step not in blocked for step, _ in steps) or memo.get(state & scope):
+                memo[packed & scope] = True
                 return True
             for step, target in steps:
                 unseen = not (target ^ packed) & self.view_mask and step not in blocked
-                if unseen and target not in visited and not self.is_own[step] and step not in table.event_of:
-                    visited.add(target)
+                is_new = unseen and target & scope not in visited
+                if is_new and not self.is_own[step] and step not in table.event_of:
+                    visited.add(target & scope)
                     new.append(target)
         memo.update(dict.fromkeys(visited, False))
         return False
@@ -404,11 +470,14 @@ class Game:
         packed = state & self.system_mask
         pending = [
             (other, code - _FIRST_OUTCOME)
-            for other in self.beliefs
-            if (code := other.drawn(state)) >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+            for other, code in self._drawn(state)
+            if code >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
         ]
+        # The outcome changes nothing for pending ones outside of its scope, which can come.
+        scope = self._scopes[table.index].beliefs
         return all(
-            self._can_come(other, at, packed, self._blocks(drawn, other)) for other, at in pending
+            other.index not in scope or self._can_come(other, at, packed, self._blocks(drawn, other))
+            for other, at in pending
         ) and self._come_together(drawn, packed, [table, *(other for other, _ in pending)])
 
     def _come_together(self, drawn: int, packed: int, tables: Sequence[_BeliefTable]) -> bool:
@@ -494,7 +563,11 @@ class Game:
 
     def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
         """Return whether the outcomes can come without messages of the other beliefs."""
-        rest = frozenset(step for other in waiting if other is not table for step in other.event_of)
+        scope = self._scopes[table.index].beliefs
+        near = [other for other in waiting if other is not table and other.index in scope]
+        if not near:
+            return True  # its outcomes can come, and steps outside of its scope have no influence
+        rest = frozenset(step for other in near for step in other.event_of)
         blocked = self._blocks(state, table) | (rest - table.event_of.keys())
         events = [at for at in table.outcomes if not table.silent[at]]
         return all(self._can_come(table, at, state & self.system_mask, blocked) for at in events)
@@ -509,23 +582,33 @@ class Game:
 
     def _forced_on(self, state: int) -> list[Transition]:
         """Return the transitions after a draw: where only forced steps are possible, one of them is taken at once."""
-        options = self.options(state)
-        if options and all(kind == ActionKind.STEP for kind, _ in options):
-            return [transition for _, events in options for _, transitions in events for transition in transitions]
-        return [(NO_STEP, state)]
+        transitions = self._after_draw.get(state)
+        if transitions is None:
+            options = self._options(state)
+            if options and all(kind == ActionKind.STEP for kind, _ in options):
+                transitions = [each for _, events in options for _, several in events for each in several]
+            else:
+                transitions = [(NO_STEP, state)]
+                self._unexpanded[state] = options
+            self._after_draw[state] = transitions
+        return transitions
 
     # --- moves
 
     def options(self, state: int) -> list[Option]:
         """Return the actions in a state; none where the run has ended."""
+        options = self._unexpanded.pop(state, None)
+        return self._options(state) if options is None else options
+
+    def _options(self, state: int) -> list[Option]:
         mode = state >> self.mode_shift
         packed = state & self.system_mask
-        steps = self.enabled(packed)
+        steps = self._enabled_after_draws(state) if self._bounds else self.enabled(packed)
         if mode == Mode.STOPPED:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
             return [draw]
-        drawn = [(table, code - _FIRST_OUTCOME) for table in self.beliefs if (code := table.drawn(state)) != _IDLE]
+        drawn = [(table, code - _FIRST_OUTCOME) for table, code in self._drawn(state)]
         awaited = [(table, outcome) for table, outcome in drawn if outcome >= 0 and not table.silent[outcome]]
         moves: list[tuple[int, int, bool]] = []
         refused: list[tuple[int, int, bool]] = []
@@ -563,9 +646,15 @@ class Game:
 
     def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
         """Return whether the outcomes that are awaited can come after a step, on one path."""
+        touched = self._touched[step]
         remaining = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
-        if not all(self._can_come(table, outcome, target, self._blocks(state, table)) for table, outcome in remaining):
+        if not all(
+            table.index not in touched or self._can_come(table, outcome, target, self._blocks(state, table))
+            for table, outcome in remaining
+        ):
             return False
+        if len({self._class_of[table.index] for table, _ in remaining}) == len(remaining):
+            return True
         holding = [table for table, _ in remaining if table.condition(target)]
         if len(holding) < 2:
             return True
@@ -604,36 +693,3 @@ class Game:
 def _bits(state: int, mask: int) -> int:
     """Return the bits of a mask, moved to the lowest place."""
     return (state & mask) >> (mask & -mask).bit_length() - 1 if mask else 0
-
-
-def _canonical_form(game: Game, families: Sequence[Family]) -> Callable[[int], int]:
-    """Return a function to the representative of a state up to the exchange of symmetric agents.
-
-    The variables of each member are contiguous in the packed state, and so are the draws of its beliefs.
-    """
-    layouts = []
-    for family in families:
-        fields = []
-        for member, beliefs in zip(family.members, family.beliefs, strict=True):
-            mask = game.packing.mask(member)
-            low = (mask & -mask).bit_length() - 1
-            assert mask >> low == (1 << mask.bit_count()) - 1
-            bits = sum(game.beliefs[index].bits for index in beliefs)
-            fields.append((low, game.beliefs[beliefs[0]].shift if beliefs else 0, mask.bit_count(), bits))
-        clear = 0
-        for low, shift, width, bits in fields:
-            clear |= ((1 << width) - 1) << low | ((1 << bits) - 1) << shift
-        layouts.append((fields, ~clear))
-
-    def canonical(state: int) -> int:
-        for fields, keep in layouts:
-            blocks = sorted(
-                (state >> low & (1 << width) - 1) << bits | state >> shift & (1 << bits) - 1
-                for low, shift, width, bits in fields
-            )
-            state &= keep
-            for block, (low, shift, _, bits) in zip(blocks, fields, strict=True):
-                state |= block >> bits << low | (block & (1 << bits) - 1) << shift
-        return state
-
-    return canonical

@@ -28,7 +28,11 @@ from cplc.system.model import State, System
 from cplc.system.participant import Participant
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cplc.decision.belief_automaton import BeliefAutomaton
+    from cplc.decision.results import Number
     from cplc.decision.symmetric_agents import Family
 
 Semantics = Literal["game", "paper"]
@@ -51,8 +55,33 @@ class Mdp:
     target: array[int] = field(default_factory=lambda: array("I"))
     step: array[int] = field(default_factory=lambda: array("I"))
 
+    is_composed = False
+    """True for a composition of components (`cplc.decision.composition`), whose arrays are filled on demand."""
+
     def __len__(self) -> int:
         return len(self.first_action) - 1
+
+    def has(self, kind: ActionKind) -> bool:
+        """Return whether some action is of this kind."""
+        return kind in self.kind
+
+    def terminal_states(self) -> list[int]:
+        return [state for state in range(len(self)) if self.is_end(state)]
+
+    longest_path = 0
+    most_events = 0
+
+    def depths(self) -> NDArray[np.int64] | None:
+        """Return the length of the longest path from each state to an end, if it is known without a search."""
+        return None
+
+    def reachability_values(self, goal_states: bytes, worst: bool) -> list[Number] | None:
+        """Return the values of a composition, which are computed without its arrays; None for other models."""
+        return None
+
+    def with_chances(self, chances: Sequence[EventProbability]) -> Mdp:
+        """Return the MDP with other probabilities; an event of probability 0 must stay one."""
+        return replace(self, chances=list(chances))
 
     def options(self, state: int) -> range:
         return range(self.first_action[state], self.first_action[state + 1])
@@ -97,7 +126,7 @@ class ExploredMdp:
 
     model: Mdp
     game: Game | BeliefAutomaton
-    states: list[int]
+    states: Sequence[int]
 
     @property
     def findings(self) -> GameDiagnostics:
@@ -150,11 +179,6 @@ def explore(
         if len(states) > limit:
             raise ResourceExhausted(f"more than {limit:,} states")
     return ExploredMdp(model, game, states)
-
-
-def with_chances(model: Mdp, chances: Sequence[EventProbability]) -> Mdp:
-    """Return the MDP with other probabilities; an event of probability 0 must stay one."""
-    return replace(model, chances=list(chances))
 
 
 def without_control(model: Mdp) -> Mdp:

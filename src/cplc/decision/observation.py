@@ -10,16 +10,28 @@ participant see everything at the histories that are not decided yet.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
+from typing import TYPE_CHECKING
 
 from cplc.decision.game import NO_STEP, ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Bounds, Number
 from cplc.decision.rewards import expected_total_reward
-from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, is_optimal, solve
+from cplc.decision.value_iteration import (
+    OrderedMdp,
+    ReachabilityObjective,
+    ValueBounds,
+    is_optimal,
+    solve,
+    uses_arrays,
+)
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
+
+if TYPE_CHECKING:
+    from cplc.decision.fixed_choices import NumberedChoices
 
 MAX_UNFOLDED_STATES = 10_000
 MAX_WORK = 150_000
@@ -66,6 +78,20 @@ class ObservedMdp:
     """The information set of each state; what it is in states without a choice does not matter."""
     choices: Mapping[int, Hashable]
     """The choice that each event of a controlled action stands for."""
+
+    @cached_property
+    def numbered(self) -> NumberedChoices:
+        from cplc.decision.fixed_choices import numbered
+
+        return numbered(self.model, self.sets, self.choices)
+
+    @cached_property
+    def offers(self) -> Mapping[int, Sequence[tuple[Hashable, range]]]:
+        """The choices of each state that has some, with the transitions of each."""
+        return {
+            state: [(self.choices[event], self.model.transitions(event)) for event in self.model.events(action)]
+            for state, action in self.controlled()
+        }
 
     def controlled(self) -> Iterator[tuple[int, int]]:
         """Yield each state with its controlled action."""
@@ -188,6 +214,11 @@ def fixed(whole: ObservedMdp, plan: Plan) -> ObservedMdp:
     Where the choice is not possible the participant waits, and where it cannot wait the world chooses for it.
     """
     model = whole.model
+    if uses_arrays(model):
+        from cplc.decision.fixed_choices import with_plan
+
+        restricted, names_of_events = with_plan(whole.numbered, plan)
+        return ObservedMdp(restricted, whole.sets, names_of_events)
     result = Mdp(model.chances, model.initial)
     choices: dict[int, Hashable] = {}
     for state in range(len(model)):

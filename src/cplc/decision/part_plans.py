@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from cplc.decision.components import Component, ComponentCache, ComponentMdp, renamed, rewards_by_step
+from cplc.decision.component_partition import Component
+from cplc.decision.components import ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp, uses_arrays
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -32,7 +33,7 @@ class Part:
     """The state of the component that each state of the model belongs to."""
     objectives: tuple[Objective, ...]
     members: tuple[Component, ...]
-    """The components, isomorphic to the one that was built."""
+    """The components, isomorphic to the one that was built; those that count come first."""
 
     @property
     def times(self) -> int:
@@ -42,9 +43,15 @@ class Part:
     def ordered(self) -> OrderedMdp:
         return OrderedMdp(self.whole.model)
 
+    @property
+    def counts(self) -> bool:
+        """True if one of the components counts for the participant."""
+        return self.members[0].counts
+
     @cached_property
     def has_choices(self) -> bool:
-        return any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
+        """True if plans differ here."""
+        return self.counts and any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
 
     def state_at(self, at: int) -> State:
         values = self.built.state_at(self.states[at])
@@ -71,25 +78,36 @@ class PartPlan:
             for objective in self.part.objectives
         ]
 
-    def decisions(self) -> Iterator[tuple[State, Hashable]]:
-        """Yield the reachable states in which the participant chooses, each with its choice."""
+    def _reached(self) -> Sequence[bool]:
         model = self.model.model
-        reached = set(range(model.initial))
-        new = list(reached)
-        while new:
-            state = new.pop()
+        if uses_arrays(model):
+            from cplc.decision.reachable_states import reachable
+
+            return list(reachable(model).tolist())
+        reached = [at < model.initial for at in range(len(model))]
+        new = list(range(model.initial))
+        for state in new:
             for target in model.after(state):
-                if target not in reached:
-                    reached.add(target)
+                if not reached[target]:
+                    reached[target] = True
                     new.append(target)
+        return reached
+
+    def decisions(self) -> Iterator[tuple[State, Hashable]]:
+        """Yield a reachable state of each information set in which the participant chooses, and its choice."""
+        reached = self._reached()
+        visited = set()
         for state, action in self.whole.controlled():
-            if state in reached and len(self.whole.model.events(action)) > 1 and self.whole.sets[state] in self.plan:
-                yield self.part.state_at(self.origin[state]), self.plan[self.whole.sets[state]]
+            place = self.whole.sets[state]
+            is_decided = place not in visited and place in self.plan
+            if is_decided and reached[state] and len(self.whole.model.events(action)) > 1:
+                visited.add(place)
+                yield self.part.state_at(self.origin[state]), self.plan[place]
 
 
 def does_take_part(plan: Sequence[PartPlan]) -> bool:
-    """Return whether a plan sends something on some run."""
-    return any(takes_part(one.model.model) for one in plan)
+    """Return whether a plan takes part in one of the parts."""
+    return any(one.part.counts and takes_part(one.model.model, one.part.built.scopes) for one in plan)
 
 
 # --- construction
@@ -108,7 +126,7 @@ def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewa
     conditions = _conditions(cache.participant, aspects)
     connected = [reads(one) for condition in conditions.values() for one in conjuncts(condition)]
     if "benefit" in aspects:
-        connected.append(_rewarded(cache.participant, cache))
+        connected.append(_rewarded(cache))
     parts = cache.components(connected)
     home = {name: at for at, component in enumerate(parts) for name in component.order}
     shares: list[dict[Aspect, list[Expr]]] = [{aspect: [] for aspect in conditions} for _ in parts]
@@ -125,7 +143,8 @@ def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewa
         built = cache.build(component)
         renaming = dict(zip(component.order, built.component.order, strict=True))
         share = {aspect: renamed(conj(each), renaming) for aspect, each in shares[members[0]].items()}
-        yield _part(cache, aspects, rewards, built, share, tuple(parts[at] for at in members))
+        counting_first = sorted((parts[at] for at in members), key=lambda one: not one.counts)
+        yield _part(cache, aspects, rewards, built, share, tuple(counting_first))
 
 
 def _part(
@@ -164,9 +183,9 @@ def _part(
     return Part(built, whole, states, tuple(objectives), members)
 
 
-def _rewarded(participant: Participant, cache: ComponentCache) -> frozenset[str]:
+def _rewarded(cache: ComponentCache) -> frozenset[str]:
     steps = cache.system.steps
-    return frozenset[str]().union(*(steps[step].footprint for step in rewards_by_step(participant)))
+    return frozenset[str]().union(*(steps[step].footprint for step in cache.worth))
 
 
 def _summed(whole: ObservedMdp, model: Mdp, states: Sequence[int]) -> ObservedMdp:

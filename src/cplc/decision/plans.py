@@ -16,9 +16,9 @@ from itertools import permutations
 from math import isinf
 from typing import Final, Literal
 
-from cplc.decision.components import ComponentCache, rewards_by_step
+from cplc.decision.components import ComponentCache
 from cplc.decision.front_choices import choices_by_histories, choices_of
-from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front
+from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front, undominated
 from cplc.decision.observation import (
     EXACT_STATES,
     MAX_UNFOLDED_STATES,
@@ -32,11 +32,12 @@ from cplc.decision.observation import (
     permitted,
     unfolded,
 )
+from cplc.decision.occupation_measures import Answer, best_randomised, demands_of
 from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
+from cplc.decision.probability_bounds import rounded, scaled
 from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
 from cplc.decision.results import Bounds, Number, judged
-from cplc.decision.rewards import step_rewards
 from cplc.decision.total_reward import benefit_of_parts
 from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
 from cplc.records import dataclass
@@ -97,11 +98,13 @@ class PlanProblem:
     def __init__(self, cache: ComponentCache, aspects: Sequence[Aspect], parts: Sequence[Part] | None = None) -> None:
         self.cache = cache
         self.aspects = tuple(aspects)
-        self.rewards = step_rewards(rewards_by_step(cache.participant))
+        self.rewards = cache.rewards
         self.parts = tuple(parts_of(cache, aspects, self.rewards) if parts is None else parts)
         self._alone: dict[tuple[int, bool], tuple[Bounds, tuple[PartPlan, ...]]] = {}
         self._ordered: dict[tuple[int, ...], tuple[PartPlan, ...]] = {}
         self._attained_by_part: dict[tuple[_PartKey, int], Attained] = {}
+        self._histories: dict[int, tuple[ObservedMdp, list[int]] | ResourceExhausted] = {}
+        """The model of each part by histories, by its identity, or why it is too large."""
 
     # --- figures alone
 
@@ -123,9 +126,14 @@ class PlanProblem:
             each.append((attained.bounds, part.times))
             plans.append(PartPlan(part, attained.whole, attained.origin, attained.plan))
         bounds = self._together(dimension, each)
-        if len(self.parts) > 1 and any(self._is_limited(part, dimension) for part in self.parts):
+        if self._may_toss(dimension):
             bounds = Bounds(bounds.low, max(bounds.high, self._beforehand(dimension).high))
         return bounds, tuple(plans)
+
+    def _may_toss(self, dimension: int) -> bool:
+        """Return whether what comes in one part may serve as a coin in another."""
+        several = sum(part.times for part in self.parts if part.counts) > 1
+        return several and any(self._is_limited(part, dimension) for part in self.parts)
 
     def _is_limited(self, part: Part, dimension: int) -> bool:
         """Return whether hidden variables cost something in a part.
@@ -159,13 +167,15 @@ class PlanProblem:
         if not candidates:
             return best, plans
         chosen = max(candidates, key=lambda one: one[0].low)
-        return Bounds(chosen[0].low, max(bounds.high for bounds, _ in candidates)), chosen[1]
+        highest = best.high if self._may_toss(dimension) else max(bounds.high for bounds, _ in candidates)
+        return Bounds(chosen[0].low, highest), chosen[1]
 
     def _attained_taking_part(self, part: Part, dimension: int) -> Attained | None:
         full = self._attained(part, dimension).bounds
         return best_taking_part(
-            part.whole, part.objectives[dimension], full, exact=self.cache.exact, fairness=self.cache.fairness
-        )
+            part.whole, part.objectives[dimension], full,
+            exact=self.cache.exact, fairness=self.cache.fairness, scopes=part.built.scopes,
+        )  # fmt: skip
 
     def _attained(self, part: Part, dimension: int) -> Attained:
         key = _part_key(part), dimension
@@ -191,9 +201,9 @@ class PlanProblem:
             for bounds, times in each:
                 low, high = low + bounds.low * times, high + bounds.high * times
             unit = self.rewards.unit
-            return Bounds(_scaled(low, unit), _scaled(high, unit))
+            return Bounds(scaled(low, unit), scaled(high, unit))
         for bounds, times in each:
-            low, high = low * _rounded(bounds.low, times) ** times, high * _rounded(bounds.high, times) ** times
+            low, high = low * rounded(bounds.low, times) ** times, high * rounded(bounds.high, times) ** times
             count += times + 1
         if isinstance(low, Fraction) and isinstance(high, Fraction):
             return Bounds(low, high)
@@ -263,7 +273,8 @@ class PlanProblem:
         for at, part in enumerate(self.parts):
             whole = part.whole
             origin: Sequence[int] = range(len(whole.model))
-            if not first_sends(whole):
+            scopes = part.built.scopes
+            if not part.counts or not first_sends(whole, scopes):
                 continue
             if by_histories:
                 try:
@@ -272,7 +283,7 @@ class PlanProblem:
                     yield None
                     return
             rest = replace(part, members=part.members[1:])
-            for place, choice in first_sends(whole):
+            for place, choice in first_sends(whole, scopes):
                 committed = replace(
                     part,
                     whole=fixed(whole, {place: choice}),
@@ -317,7 +328,26 @@ class PlanProblem:
             return Decided("unknown", reason=_BY_CHANCE, by_chance=True) if decided.status == "fails" else decided
         if self._excluded(thresholds, weights) or self._excluded_by_parts(thresholds):
             return Decided("fails")
+        answer = self._answer_by_realisation(thresholds)
+        if answer == "excluded":
+            return Decided("fails")
+        if answer == "attained" and decided.status == "fails":
+            return Decided("unknown", reason=_BY_CHANCE, by_chance=True)
         return perhaps
+
+    def _answer_by_realisation(self, thresholds: Sequence[Threshold]) -> Answer:
+        """Return whether a randomised plan meets the thresholds, where one part alone has choices."""
+        deciding = [part for part in self.parts if part.has_choices]
+        if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
+            return "open"
+        demands = demands_of(thresholds, self.aspects, deciding[0].objectives, self._rest(), self.rewards.unit)
+        return "open" if demands is None else best_randomised(deciding[0].whole, demands)
+
+    def _rest(self) -> tuple[Bounds, ...]:
+        """Return the figures of the parts without choices."""
+        return self.figures_of(
+            [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
+        )
 
     def _attained_points(self, dimensions: Sequence[int]) -> list[tuple[Fraction, ...]]:
         """Return figures that plans guarantee."""
@@ -356,9 +386,7 @@ class PlanProblem:
         deciding = [part for part in self.parts if part.has_choices]
         if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
             return False
-        rest = self.figures_of(
-            [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
-        )
+        rest = self._rest()
         if any(isinf(one.high) for one in rest):
             return False
         total = Fraction(0)
@@ -488,7 +516,7 @@ class PlanProblem:
             total = [
                 (self._joined(vector, other), (*picks, entry)) for vector, picks in total for other, entry in powers
             ]
-            total = _undominated(total)
+            total = undominated(total)
             if len(total) > _MAX_COMBINATIONS:
                 raise ResourceExhausted("too many combinations of plans of independent parts")
         return total
@@ -531,7 +559,7 @@ class PlanProblem:
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
             try:
-                histories, origin = unfolded(part.whole, MAX_UNFOLDED_STATES)
+                histories, origin = self._unfolded(part)
             except ResourceExhausted:
                 return None
             choices = choices_by_histories(part.whole, self._front(part, cap, "upper"), entry, histories, origin)
@@ -539,6 +567,19 @@ class PlanProblem:
                 return None
             plans.append(PartPlan(part, histories, origin, choices))
         return tuple(plans)
+
+    def _unfolded(self, part: Part) -> tuple[ObservedMdp, list[int]]:
+        """Return the model of a part by histories, which is unfolded once."""
+        key = id(part.whole)
+        if key not in self._histories:
+            try:
+                self._histories[key] = unfolded(part.whole, MAX_UNFOLDED_STATES)
+            except ResourceExhausted as exhausted:
+                self._histories[key] = exhausted
+        result = self._histories[key]
+        if isinstance(result, ResourceExhausted):
+            raise result
+        return result
 
     def _by_histories(self, part: Part, thresholds: Sequence[Threshold]) -> Decided:
         """Decide by branch and bound over the choices at histories of local states; only this part has choices."""
@@ -628,30 +669,9 @@ class PlanProblem:
         return tuple(points) if len(points) > 1 else ()
 
 
-def _undominated(each: Iterable[tuple[Vector, tuple[Entry, ...]]]) -> list[tuple[Vector, tuple[Entry, ...]]]:
-    result: list[tuple[Vector, tuple[Entry, ...]]] = []
-    for vector, entries in sorted(each, key=lambda one: one[0], reverse=True):
-        if not any(all(a >= b for a, b in zip(other, vector, strict=True)) for other, _ in result):
-            result.append((vector, entries))
-    return result
-
-
 _BY_CHANCE = "only by tossing a coin"
 PERHAPS_BY_CHANCE: Final = "no deterministic plan meets it, and one that tosses coins might"
 _SEES_LESS = "an upper bound passes, but no plan over what it sees was found to"
-
-
-def _scaled(value: Number, unit: Fraction) -> Number:
-    return value if isinstance(value, float) and isinf(value) else value * unit
-
-
-def _rounded(value: Number, times: int) -> Number:
-    """Return a floating-point number instead of a fraction whose power would have very many digits."""
-    is_short = isinstance(value, Fraction) and value.denominator.bit_length() * times <= _MAX_BITS
-    return value if is_short else float(value)
-
-
-_MAX_BITS = 8_000
 
 
 def _plan_of(attained: Attained) -> tuple[ObservedMdp, Sequence[int], Plan]:

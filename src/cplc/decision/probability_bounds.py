@@ -1,12 +1,13 @@
-"""Bounds of products and maxima of probabilities: exact for fractions, with rounding errors otherwise."""
+"""Bounds of products and maxima of figures: exact for fractions, with rounding errors otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
+from math import isinf
 
-from cplc.decision.results import Bounds
+from cplc.decision.results import Bounds, Number
 from cplc.decision.value_iteration import with_rounding_errors
 
 
@@ -45,3 +46,17 @@ def largest(each: Iterable[Bounds]) -> Bounds | None:
     if not several:
         return None
     return Bounds(max(one.low for one in several), max(one.high for one in several))
+
+
+def scaled(value: Number, unit: Fraction) -> Number:
+    """Return so many units; an infinite value stays infinite."""
+    return value if isinstance(value, float) and isinf(value) else value * unit
+
+
+def rounded(value: Number, times: int) -> Number:
+    """Return a floating-point number instead of a fraction whose power would have very many digits."""
+    is_short = isinstance(value, Fraction) and value.denominator.bit_length() * times <= _MAX_BITS
+    return value if is_short else float(value)
+
+
+_MAX_BITS = 8_000

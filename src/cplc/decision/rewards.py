@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import gcd, inf, lcm, prod
 
 from cplc.decision.end_components import (
@@ -19,13 +18,16 @@ from cplc.decision.end_components import (
     Node,
     SccModelBuilder,
     end_components,
+    every_policy,
+    exit_if_rewarded,
     extremal_probabilities,
     is_decision,
     policy_iteration,
 )
-from cplc.decision.game import ActionKind
+from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
+from cplc.decision.strategy_improvement import certified_bounds
 from cplc.decision.value_iteration import OrderedMdp, ValueBounds
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -59,7 +61,7 @@ class SccRewards:
         """Return the least (or greatest) mean from each state of the component, and whether it is not only a bound.
 
         Infinite means are floating-point numbers. If an end component contains decisions of the participant, the lower
-        bound is attained by a memoryless policy, and the upper bound assumes a cooperative adversary.
+        bound is attained by a memoryless policy, and the upper bound by a counter-strategy of the adversary.
         """
         decisions = [
             mdp_action
@@ -75,19 +77,23 @@ class SccRewards:
             raise ResourceExhausted("a cycle is too large for an exact total reward")
         if not (worst and decisions):
             return _SinglePlayerRewards(nodes, worst, self.fairness).solved()[: len(self.scc)], True
-        circles = end_components(nodes, set(range(len(nodes))), fair=False)
-        tight = not any(nodes[at].is_controlled for circle in circles for at in circle)
-        if upper and not tight:
-            return _SinglePlayerRewards(nodes, False, self.fairness).solved()[: len(self.scc)], False
-        if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) > MAX_POLICIES:
-            raise ResourceExhausted("a cycle contains too many decisions of the participant for the total reward")
-        solutions = [
-            _SinglePlayerRewards(
-                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, self.fairness
-            ).solved()
-            for picks in product(*(range(len(self.model.events(mdp_action))) for mdp_action in decisions))
-        ]
-        return [max(each) for each in zip(*(one[: len(self.scc)] for one in solutions), strict=True)], tight
+        low, high = certified_bounds(
+            nodes, self._solver(worst=True), self._solver(worst=False), states=len(self.scc), fairness=self.fairness
+        )
+        if low == high:
+            return low, True
+        if prod(len(self.model.events(mdp_action)) for mdp_action in decisions) <= MAX_POLICIES:
+            solutions = [
+                self._solver(worst=True)(builder.nodes(picks, ())) for picks in every_policy(self.model, decisions)
+            ]
+            low = [max(each) for each in zip(*(one[: len(self.scc)] for one in solutions), strict=True)]
+            circles = end_components(nodes, set(range(len(nodes))), fair=False)
+            if not any(nodes[at].is_controlled for circle in circles for at in circle):
+                return low, True
+        return high if upper else low, False
+
+    def _solver(self, *, worst: bool) -> Callable[[Sequence[Node]], list[Number]]:
+        return lambda nodes: _SinglePlayerRewards(nodes, worst, self.fairness).solved()
 
 
 class _SinglePlayerRewards:
@@ -146,7 +152,7 @@ class _SinglePlayerRewards:
     def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
         """Return the representative of each end component without reward, and those in which a run may stay."""
         # A cycle without reward changes no sum, so it may be collapsed like an end component.
-        plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
+        plain = [replace(node, actions=tuple(map(exit_if_rewarded, node.actions))) for node in self.nodes]
         leader = {at: at for at in remaining}
         staying = set()
         for circle in end_components(plain, remaining, fair=False):
@@ -194,12 +200,6 @@ _STAY = Action((), (), (), is_fair=False)
 
 def _exit_values(action: Action) -> list[Number]:
     return [value for goes, value in zip(action.targets, action.values, strict=True) if goes == EXIT]
-
-
-def _exit_if_rewarded(action: Action) -> Action:
-    """Return the action, redirected to the exit if it has a reward."""
-    inside = [value for goes, value in zip(action.targets, action.values, strict=True) if goes != EXIT]
-    return replace(action, targets=(EXIT,) * len(action.targets)) if any(inside) else action
 
 
 def _proper_policy(merged: Sequence[Sequence[Action]]) -> dict[int, Action]:
@@ -418,6 +418,11 @@ def _expected_rewards(
 ) -> tuple[list[Number], list[float], bool]:
     """Return the means, or bounds of them on one side."""
     model = ordered.model
+    if (layers := ordered.wide_layers) is not None:
+        from cplc.decision.backward_induction import has_exact_rewards, reward_values
+
+        if has_exact_rewards(of):
+            return *reward_values(layers, model.chances, of, worst, exact), True
     tight = True
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
     size = [0.0] * len(model)
@@ -482,39 +487,103 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
         return None
-    distributions: dict[int, RewardProbabilities] = {}
-    entries = 0
-    for (state,) in ordered.sccs:
-        first: RewardProbabilities | None = {0: Fraction(1)} if model.is_end(state) else None
-        for action in model.options(state):
-            total: RewardProbabilities = {}
-            picks: list[RewardProbabilities] = []
-            for event in model.events(action):
-                transitions = [
-                    _shifted(distributions[model.target[transition]], of.get(model.step[transition], 0))
-                    for transition in model.transitions(event)
-                ]
-                if any(one != transitions[0] for one in transitions[1:]):
-                    return None
-                picks.append(transitions[0])
-                for amount, share in transitions[0].items():
-                    total[amount] = total.get(amount, Fraction(0)) + model.chances[model.chance[event]].low * share
-            if model.kind[action] != ActionKind.BELIEF:
-                largest = _dominant(picks)
-                if largest is None:
-                    return None
-                total = largest
-            if first is not None and total != first:
-                return None
-            first = total
-        assert first is not None
-        distributions[state] = first
-        entries += len(first)
-        if entries > _MAX_DISTRIBUTION_ENTRIES:
-            raise ResourceExhausted("the total reward has too many values")
-    if any(distributions[state] != distributions[0] for state in range(model.initial)):
+    table = DistributionTable(model.chances)
+    initial = (
+        _distributions_by_layers(ordered, of, table) if ordered.wide_layers else _distributions(ordered, of, table)
+    )
+    if initial is None or any(number != initial[0] for number in initial):
         return None
-    return distributions[0]
+    return table.distributions[initial[0]]
+
+
+def _distributions_by_layers(
+    ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable
+) -> Sequence[int] | None:
+    from cplc.decision.backward_induction import distribution_numbers
+
+    assert ordered.wide_layers is not None
+    return distribution_numbers(ordered.wide_layers, of, table, range(ordered.model.initial))
+
+
+def _distributions(ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable) -> Sequence[int] | None:
+    """Return the numbers of the distributions from the initial states; None if some state has none."""
+    model = ordered.model
+    numbers = [table.nothing] * len(model)
+    for (state,) in ordered.sccs:
+        of_actions: set[int | None] = set()
+        for action in model.options(state):
+            picks: list[int] = []
+            for event in model.events(action):
+                transitions = {
+                    table.shifted(numbers[model.target[at]], of.get(model.step[at], 0))
+                    for at in model.transitions(event)
+                }
+                if len(transitions) > 1:
+                    return None
+                picks += transitions
+            if model.kind[action] == ActionKind.BELIEF:
+                chances = [model.chance[event] for event in model.events(action)]
+                of_actions.add(table.mean((*chances, *picks)))
+            else:
+                of_actions.add(table.dominant(tuple(picks)))
+        if len(of_actions) > 1 or None in of_actions:
+            return None
+        numbers[state] = next((number for number in of_actions if number is not None), table.nothing)
+        table.count((numbers[state],))
+    return numbers[: model.initial]
+
+
+class DistributionTable:
+    """Different distributions, each with a number; each operation on the same ones is computed once."""
+
+    def __init__(self, chances: Sequence[EventProbability]) -> None:
+        self.chances = chances
+        self.distributions: list[RewardProbabilities] = []
+        self._numbers: dict[frozenset[tuple[int, Fraction]], int] = {}
+        self._shifted: dict[tuple[int, int], int] = {}
+        self._means: dict[tuple[int, ...], int] = {}
+        self._dominant: dict[tuple[int, ...], int | None] = {}
+        self._entries = 0
+        self.nothing = self._number({0: Fraction(1)})
+
+    def _number(self, distribution: RewardProbabilities) -> int:
+        number = self._numbers.setdefault(frozenset(distribution.items()), len(self.distributions))
+        if number == len(self.distributions):
+            self.distributions.append(distribution)
+        return number
+
+    def count(self, numbers: Iterable[int]) -> None:
+        """Count the entries of the distributions of so many more states; raise `ResourceExhausted` for too many."""
+        self._entries += sum(len(self.distributions[number]) for number in numbers)
+        if self._entries > _MAX_DISTRIBUTION_ENTRIES:
+            raise ResourceExhausted("the total reward has too many values")
+
+    def shifted(self, number: int, amount: int) -> int:
+        """Return the distribution with a certain reward added."""
+        if not amount:
+            return number
+        key = number, amount
+        if key not in self._shifted:
+            self._shifted[key] = self._number(_shifted(self.distributions[number], amount))
+        return self._shifted[key]
+
+    def mean(self, row: tuple[int, ...]) -> int:
+        """Return the mixture of distributions; first come the indices of their probabilities."""
+        if row not in self._means:
+            half = len(row) // 2
+            total: RewardProbabilities = {}
+            for chance, number in zip(row[:half], row[half:], strict=True):
+                for amount, share in self.distributions[number].items():
+                    total[amount] = total.get(amount, Fraction(0)) + self.chances[chance].low * share
+            self._means[row] = self._number(total)
+        return self._means[row]
+
+    def dominant(self, row: tuple[int, ...]) -> int | None:
+        """Return the distribution that is stochastically largest; None if there is none."""
+        if row not in self._dominant:
+            largest = _dominant([self.distributions[number] for number in row])
+            self._dominant[row] = None if largest is None else self._number(largest)
+        return self._dominant[row]
 
 
 def _dominant(several: Sequence[RewardProbabilities]) -> RewardProbabilities | None:

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp, rewards_by_step
+from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp
 from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
-from cplc.decision.rewards import StepRewards, expected_total_reward, step_rewards
+from cplc.decision.rewards import StepRewards, expected_total_reward
 from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, solve, with_rounding_errors
 from cplc.records import dataclass
 from cplc.system.participant import Aspect, Threshold
@@ -258,7 +258,7 @@ def _variants(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> list[l
     result = []
     for group, rest, other in zip(groups, rests, elsewhere, strict=True):
         assert rest is not None
-        here, variants = group.built.participating, []
+        here, variants = group.participating, []
         if here is not None:
             variants.append(_Variant(here, here.goal_states(group.condition), rest))
         if other is not None or not order:
@@ -349,7 +349,7 @@ class _ValueVariant:
 
 def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Sensitivity]:
     """Yield the sensitivities of the expected value of an acyclic model; no verdict depends on them."""
-    whole = step_rewards(rewards_by_step(cache.participant))
+    whole = cache.rewards
     built = [group.built for group in groups if group.built.is_acyclic]
     if len(built) < len(groups) or _effort(built) > _MAX_EFFORT:
         return
@@ -382,7 +382,7 @@ def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup])
 def _value_variants(groups: Sequence[ComponentGroup], whole: StepRewards) -> Iterator[_ValueVariant]:
     """Yield the variants of one component of each group that has rewards."""
     of = [_rewards_in(group.built, whole) for group in groups]
-    taking = [group.built.participating for group in groups]
+    taking = [group.participating for group in groups]
     means = [
         float(_mean(group.built, group.built.ordered, mine)) if mine else 0.0
         for group, mine in zip(groups, of, strict=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
-from math import exp, floor, lgamma, log, log1p
+from math import exp, floor, fsum, inf, lgamma, log, log1p, sqrt
 from random import Random
 from typing import Literal, get_args
 
@@ -107,6 +107,17 @@ class AspectEstimate:
     """Confidence interval of the probability under this scheduler, for each aspect separately."""
 
 
+@dataclass(frozen=True, slots=True)
+class ValueEstimate:
+    """The estimate of the expected value."""
+
+    mean: float
+    bounds: Bounds
+    """Confidence interval; infinite where the values of runs have no known bounds."""
+
+    aspect: Aspect = "value"
+
+
 @dataclass(frozen=True)
 class Estimate:
     participant: str
@@ -117,6 +128,16 @@ class Estimate:
     values: Distribution | None
     """The total rewards of the runs that estimate the benefit; None without rewards or finished runs."""
     steps: int
+    value: ValueEstimate | None = None
+    """None without values, or where no run has an end."""
+
+    @property
+    def every(self) -> tuple[AspectEstimate | ValueEstimate, ...]:
+        """All figures."""
+        return (*self.figures, *(() if self.value is None else (self.value,)))
+
+    def figure(self, aspect: Aspect) -> AspectEstimate | ValueEstimate | None:
+        return next((one for one in self.every if one.aspect == aspect), None)
 
 
 def estimate(
@@ -150,9 +171,9 @@ def estimate(
             if aspect == "benefit" and run.ended:
                 values[run.value] += 1
         figures.append(_aspect_estimate(aspect, good, lost, sampling))
-    return Estimate(
-        participant.name, sampling, simulator.decides, tuple(figures), _distribution(values), simulator.steps
-    )
+    distribution = _distribution(values)
+    value = None if distribution is None else ValueEstimate(float(distribution.expected()), Bounds(-inf, inf))
+    return Estimate(participant.name, sampling, simulator.decides, tuple(figures), distribution, simulator.steps, value)
 
 
 def _estimate_of_computed_strategies(
@@ -168,10 +189,45 @@ def _estimate_of_computed_strategies(
     for aspect in aspects:
         sampler = StrategySampler(problem_of(system, participant, aspect, assumed))
         chance = Random(f"{sampling.seed} {aspect}")
-        good = sum(sampler.is_success(chance) for _ in range(sampling.runs))
+        good = sum(sampler.play(chance).is_success for _ in range(sampling.runs))
         figures.append(_aspect_estimate(aspect, good, 0, sampling))
         steps += sampler.steps
-    return Estimate(participant.name, sampling, False, tuple(figures), None, steps)
+    value = None
+    if participant.worth:
+        problem = problem_of(system, participant, "value", assumed)
+        sampler = StrategySampler(problem)
+        chance = Random(f"{sampling.seed} value")
+        totals = [sampler.play(chance).reward for _ in range(sampling.runs)]
+        value = _value_estimate(totals, sampler.reward_range(), float(problem.rewards.unit), sampling.confidence)
+        steps += sampler.steps
+    return Estimate(participant.name, sampling, False, tuple(figures), None, steps, value)
+
+
+def _value_estimate(
+    totals: Sequence[int], span: tuple[int, int] | None, unit: float, confidence: float
+) -> ValueEstimate:
+    mean = fsum(totals) / len(totals)
+    if span is None:
+        return ValueEstimate(mean * unit, Bounds(-inf, inf))
+    low, high = mean_interval(totals, span, confidence)
+    return ValueEstimate(mean * unit, Bounds(low * unit, high * unit))
+
+
+def mean_interval(values: Sequence[int], span: tuple[int, int], confidence: float) -> tuple[float, float]:
+    """Return a confidence interval of the mean of values that lie in this span.
+
+    It is the intersection of the bounds by Hoeffding (1963) and by Maurer and Pontil (2009), which use the variance of
+    the sample; each may err with half of the probability.
+    """
+    least, most = span
+    runs, width, error = len(values), most - least, (1.0 - confidence) / 2
+    mean = fsum(values) / runs
+    margin = width * sqrt(log(2 / error) / (2 * runs))
+    if runs > 1:
+        variance = fsum((value - mean) ** 2 for value in values) / (runs - 1)
+        effort = log(4 / error)
+        margin = min(margin, sqrt(2 * variance * effort / runs) + 7 * width * effort / (3 * (runs - 1)))
+    return max(float(least), mean - margin), min(float(most), mean + margin)
 
 
 def _aspect_estimate(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> AspectEstimate:

@@ -8,17 +8,21 @@ canonical forms then prove that they are isomorphic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from cplc.decision.components import form_of, rewards_by_step
+from cplc.decision.component_partition import form_of, rewards_by_step
 from cplc.logic import expressions as e
 from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, length, reads
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import merged_classes
 from cplc.system.model import System
 from cplc.system.participant import Event, Participant
+
+if TYPE_CHECKING:
+    from cplc.decision.game import Game
 
 # --- Colour refinement of the variables of a system (1-dimensional Weisfeiler-Leman)
 #
@@ -445,3 +449,39 @@ def contiguous(symmetry: SymmetricAgents) -> System:
     names = [name for family in symmetry.families for member in family.members for name in member]
     ordered = dict.fromkeys((*names, *system.variable))
     return replace(system, variables=tuple(system.variable[name] for name in ordered))
+
+
+# --- one state for all that differ by an exchange
+
+
+def canonical_form(game: Game, families: Sequence[Family]) -> Callable[[int], int]:
+    """Return a function to the representative of a state up to the exchange of symmetric agents.
+
+    The variables of each member are contiguous in the packed state, and so are the draws of its beliefs.
+    """
+    layouts = []
+    for family in families:
+        fields = []
+        for member, beliefs in zip(family.members, family.beliefs, strict=True):
+            mask = game.packing.mask(member)
+            low = (mask & -mask).bit_length() - 1
+            assert mask >> low == (1 << mask.bit_count()) - 1
+            bits = sum(game.beliefs[index].bits for index in beliefs)
+            fields.append((low, game.beliefs[beliefs[0]].shift if beliefs else 0, mask.bit_count(), bits))
+        clear = 0
+        for low, shift, width, bits in fields:
+            clear |= ((1 << width) - 1) << low | ((1 << bits) - 1) << shift
+        layouts.append((fields, ~clear))
+
+    def canonical(state: int) -> int:
+        for fields, keep in layouts:
+            blocks = sorted(
+                (state >> low & (1 << width) - 1) << bits | state >> shift & (1 << bits) - 1
+                for low, shift, width, bits in fields
+            )
+            state &= keep
+            for block, (low, shift, _, bits) in zip(blocks, fields, strict=True):
+                state |= block >> bits << low | (block & (1 << bits) - 1) << shift
+        return state
+
+    return canonical

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import fsum, inf, isinf
 
+from cplc.decision.component_partition import Component
 from cplc.decision.components import (
     MAX_PLAIN_STATES,
-    Component,
     ComponentCache,
     ComponentGroup,
     ComponentMdp,
-    rewards_by_step,
 )
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
@@ -140,7 +140,7 @@ _MAX_CELLS = 400_000
 
 def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bool) -> tuple[CdfBounds, ...]:
     """Return the bounds at the values, ascending, where they change; the model is acyclic."""
-    spans = _reward_ranges(ordered, of)
+    spans = reward_ranges(ordered, of)
     cells = sum(most - least for least, most in spans)
     if cells > (_MAX_CELLS // 10 if exact else _MAX_CELLS):
         raise ResourceExhausted("the total reward has too many values")
@@ -161,7 +161,8 @@ RewardRange = tuple[int, int]
 """The least and the greatest remaining reward."""
 
 
-def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
+def reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
+    """Return the least and the greatest remaining reward of a run from each state; the model is acyclic."""
     model = ordered.model
     ranges: list[RewardRange] = [(0, 0)] * len(model)
     for (state,) in ordered.sccs:
@@ -245,15 +246,16 @@ class _RewardComponent:
     step_rewards: dict[int, int]
     times: int
     names: frozenset[str]
+    counts: bool = True
 
     @property
     def can_take_part(self) -> bool:
-        return self.built.participating is not None
+        return self.counts and self.built.participating is not None
 
     @property
     def taking_part(self) -> _RewardComponent:
         """The same component, with the plans that take part in it."""
-        return replace(self, built=self.built.participating or self.built)
+        return replace(self, built=(self.counts and self.built.participating) or self.built)
 
     @property
     def matters(self) -> bool:
@@ -267,7 +269,7 @@ def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> 
         steps = {step: at for at, step in enumerate(group.built.component.steps)}
         mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
         names = frozenset[str]().union(*(component.variables for component in group.components))
-        components.append(_RewardComponent(group.built, mine, len(group.components), names))
+        components.append(_RewardComponent(group.built, mine, len(group.components), names, group.counts))
     return components
 
 
@@ -284,10 +286,10 @@ def total_reward_and_benefit(
     If the distribution depends on open choices, ``with_cdf_bounds`` adds bounds of it, and ``with_benefit`` computes
     the probability. A plan that is ``taking_part`` takes part in some component.
     """
-    whole = step_rewards(rewards_by_step(cache.participant))
+    whole = cache.rewards
     every = _reward_components(groups, whole)
     lots = [lot for lot in every if lot.matters]
-    taking_part = taking_part and all(lot.matters or lot.built.participating is None for lot in every)
+    taking_part = taking_part and all(lot.matters or not lot.can_take_part for lot in every)
     gain, figure = _total_reward_and_figure(cache, whole, lots, with_benefit, taking_part)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole, taking_part))
@@ -494,12 +496,18 @@ def _combined_distribution(
     else:
         if exact:
             raise ResourceExhausted("the total reward has too many values")
-        sums = convolution(discrete_distribution(one) ** count for one, count in zip(each, times, strict=True))
+        sums = convolution(_copies(frozenset(one.items()), count) for one, count in zip(each, times, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
         combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
         bounds = _rounded(bounds)
     return combined, Figure("benefit", bounds, bounds)
+
+
+@lru_cache(maxsize=32)
+def _copies(distribution: frozenset[tuple[int, Fraction]], count: int) -> DiscreteDistribution:
+    """Return the distribution of the sum of so many rewards; several figures need the same one."""
+    return discrete_distribution(dict(distribution)) ** count
 
 
 def _rounded(bounds: Bounds) -> Bounds:

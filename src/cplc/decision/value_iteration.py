@@ -1,6 +1,7 @@
 """Value iteration: minimal and maximal reachability probabilities by dynamic programming, with optimal strategies.
 
-An acyclic model needs one pass (backward induction). All numbers are nonnegative, so each operation adds a relative
+An acyclic model needs one pass (backward induction, with arrays in `cplc.decision.backward_induction` if it is
+large). All numbers are nonnegative, so each operation adds a relative
 error of at most one rounding, and the total error is bounded in advance. Cyclic components are solved by
 `cplc.decision.end_components`; their values are monotone and homogeneous in the values of their successors, so they
 preserve a relative error.
@@ -10,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from cplc.decision.end_components import extremal_probabilities, solve_scc
 from cplc.decision.game import NO_STEP, ActionKind, EventProbability
@@ -20,7 +24,26 @@ from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import strongly_connected_components
 from cplc.system.model import System
 
+if TYPE_CHECKING:
+    from cplc.decision.backward_induction import LayeredMdp
+
 _UNIT_ROUNDOFF = 2.0**-53
+MIN_LAYERED_STATES = 256
+"""Number of states from which arrays are faster than single states."""
+
+
+def uses_arrays(model: Mdp) -> bool:
+    """Return whether a model is large enough for arrays, and numpy is there: a browser may lack it."""
+    return len(model) >= MIN_LAYERED_STATES and _has_numpy()
+
+
+@cache
+def _has_numpy() -> bool:
+    try:
+        import_module("numpy")
+    except ImportError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -30,13 +53,29 @@ class OrderedMdp:
     model: Mdp
 
     @cached_property
+    def layers(self) -> LayeredMdp | None:
+        """The layers of a model that is large and acyclic."""
+        if not uses_arrays(self.model):
+            return None
+        from cplc.decision.backward_induction import layered
+
+        return layered(self.model)
+
+    @property
+    def wide_layers(self) -> LayeredMdp | None:
+        """The layers, where values are computed faster layer by layer than state by state."""
+        return self.layers if self.layers is not None and self.layers.is_wide else None
+
+    @cached_property
     def sccs(self) -> list[list[int]]:
         """The strongly connected components, each after its successors."""
+        if self.layers is not None:
+            return [[state] for state in self.layers.order.tolist()]
         return [sorted(scc) for scc in strongly_connected_components(self.model.after, b"\1" * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:
-        return not any(self.is_cyclic(scc) for scc in self.sccs)
+        return self.model.is_composed or self.layers is not None or not any(self.is_cyclic(scc) for scc in self.sccs)
 
     def is_cyclic(self, scc: Sequence[int]) -> bool:
         return len(scc) > 1 or scc[0] in self.model.after(scc[0])
@@ -51,8 +90,12 @@ class OrderedMdp:
     def max_roundings(self) -> int:
         """Maximum number of roundings between an end and an initial state."""
         model = self.model
+        if model.is_composed:
+            return model.longest_path * (model.most_events + 4)
+        if self.layers is not None:
+            return len(self.layers.layers) * (self.layers.most_events + 4)
+        most = max((end - begin for begin, end in pairwise(model.first_event)), default=1)
         depth = [0] * len(model)
-        most = max((len(model.events(action)) for action in range(len(model.kind))), default=1)
         for scc in self.sccs:
             inside = set(scc)
             after = [depth[target] for state in scc for target in model.after(state) if target not in inside]
@@ -114,9 +157,17 @@ def _dynamic_programming(
     ordered: OrderedMdp, question: ReachabilityObjective, upper: bool
 ) -> tuple[list[Number], bool]:
     model = ordered.model
+    if model.is_composed and not question.exact:
+        values = model.reachability_values(question.goal_states, question.worst)
+        if values is not None:
+            return values, True
+    if (layers := ordered.wide_layers) is not None:
+        from cplc.decision.backward_induction import reachability_values
+
+        return reachability_values(layers, model.chances, question.goal_states, question.worst, question.exact), True
     one: Number = Fraction(1) if question.exact else 1.0
     nothing = one - one
-    values: list[Number] = [nothing] * len(model)
+    values = [nothing] * len(model)
     value_of = bellman_operator(model, values, question.worst, question.exact)
     tight = True
     acyclic = ordered.is_acyclic

@@ -7,11 +7,12 @@ tabs as blanks, and a line that is too long is cut around the place that matters
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 from cplc.source import Span
 
 Part = Literal["error", "warning", "remark", "note", "place", "frame", "message"]
@@ -20,11 +21,29 @@ Style = Callable[[str, Part], str]
 TAB_WIDTH = 4
 MAX_COLUMNS_BEFORE, MAX_COLUMNS_MARKED, MAX_COLUMNS_AFTER = 60, 80, 40
 """Columns of a line that are shown before, in and after the marked place."""
+_MIN_LINE_COLUMNS = 20
+"""Columns of a source line that are shown on the narrowest page."""
 
 
 def plain(text: str, part: Part) -> str:
     """Return the text as it is: no colours."""
     return text
+
+
+def _one_line(text: str, hanging: str) -> Sequence[str]:
+    return (text,)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The width of the output, and how paragraphs are broken; without a width, each message is one line."""
+
+    width: int | None = None
+    lines: Callable[[str, str], Sequence[str]] = _one_line
+    """Returns the lines of a paragraph, the further ones with a hanging indentation."""
+
+
+_ENDLESS = Page()
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -33,12 +52,12 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(unique, key=lambda unique: (unique.span.source.name, unique.span.start, unique.span.end, unique.code))
 
 
-def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: int = 50) -> str:
+def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: int = 50, page: Page = _ENDLESS) -> str:
     """Return all diagnostics with their frames, errors first, and a line that counts them; ``limit`` in full."""
     ordered = sorted(in_order(diagnostics), key=lambda one: not one.is_error)
     if not ordered:
         return ""
-    blocks = ["\n".join(_diagnostic(diagnostic, style)) for diagnostic in ordered[:limit]]
+    blocks = ["\n".join(_diagnostic(diagnostic, style, page)) for diagnostic in ordered[:limit]]
     if len(ordered) > limit:
         blocks.append(f"… and {len(ordered) - limit} more")
     blocks.append(summary(ordered))
@@ -58,26 +77,33 @@ def _width(char: str) -> int:
     return 0 if unicodedata.category(char) in {"Mn", "Me", "Cf"} else 1
 
 
-def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
-    heading = style(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity)
-    yield f"{heading}{style(f': {printable(diagnostic.message)}', 'message')}"
+def _diagnostic(diagnostic: Diagnostic, style: Style, page: Page) -> Iterator[str]:
+    label = f"{diagnostic.severity}[{diagnostic.code}]"
+    first, *further = page.lines(f"{label}: {printable(diagnostic.message)}", "  ")
+    yield style(label, diagnostic.severity) + style(first.removeprefix(label), "message")
+    yield from (style(line, "message") for line in further)
     gutter = _gutter(diagnostic.span)
-    yield from _frame(diagnostic.span, gutter, diagnostic.severity, style)
+    yield from _frame(diagnostic.span, gutter, diagnostic.severity, style, page)
     bar = style("=", "frame")
     for note in diagnostic.notes:
         if note.span is None:
-            yield f"{' ' * gutter} {bar} {style(note.label, 'note')}: {printable(note.message)}"
+            beginning = f"{' ' * gutter} = {note.label}: "
+            first, *further = page.lines(f"{beginning}{printable(note.message)}", " " * len(beginning))
+            yield f"{' ' * gutter} {bar} {style(note.label, 'note')}: {first.removeprefix(beginning)}"
+            yield from further
     for note in diagnostic.notes:
         if note.span is not None:
-            yield f"{style(note.label, 'note')}: {printable(note.message)}"
-            yield from _frame(note.span, gutter, "note", style)
+            first, *further = page.lines(f"{note.label}: {printable(note.message)}", "  ")
+            yield style(note.label, "note") + first.removeprefix(note.label)
+            yield from further
+            yield from _frame(note.span, gutter, "note", style, page)
 
 
 def _gutter(span: Span) -> int:
     return len(str(span.position[0]))
 
 
-def _frame(span: Span, gutter: int, part: Part, style: Style) -> Iterator[str]:
+def _frame(span: Span, gutter: int, part: Part, style: Style, page: Page) -> Iterator[str]:
     """Yield the place and, if there is text, its line and the caret line."""
     gutter = max(gutter, _gutter(span))
     arrow = style(f"{' ' * gutter}-->", "frame")
@@ -86,39 +112,45 @@ def _frame(span: Span, gutter: int, part: Part, style: Style) -> Iterator[str]:
         return
     line, column = span.position
     yield f"{arrow} {style(f'{printable(span.source.name)}:{line}:{column}', 'place')}"
-    shown, caret = _marked_line(span)
+    room = None if page.width is None else max(page.width - gutter - 3, _MIN_LINE_COLUMNS)
+    shown, caret = _fitted_line(span, room)
     bar = style("|", "frame")
     yield f"{' ' * gutter} {bar}"
     yield f"{style(str(line).rjust(gutter), 'frame')} {bar} {shown}".rstrip()
     yield f"{' ' * gutter} {bar} {caret[0]}{style(caret[1], part)}"
 
 
-def _marked_line(span: Span) -> tuple[str, tuple[str, str]]:
-    """Return the line as shown, and the caret line as its indentation and its mark."""
+def _fitted_line(span: Span, room: int | None) -> tuple[str, tuple[str, str]]:
+    """Return the line and the caret line, in that many columns at most."""
+    characters = MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER
+    while True:
+        shown, caret = _marked_line(span, characters)
+        excess = 0 if room is None else _columns(shown) - room
+        if excess <= 0 or characters <= 1:
+            return shown, caret
+        characters = max(1, min(characters, len(shown)) - excess)
+
+
+def _marked_line(span: Span, characters: int) -> tuple[str, tuple[str, str]]:
+    """Return so many characters of the line as shown, and the caret line as its indentation and its mark."""
     number, column = span.position
     line = span.source.line(number)
     first = min(column - 1, len(line))
     last = max(first, min(first + span.end - span.start, len(line)))
-    cut_from = (
-        max(0, first - MAX_COLUMNS_BEFORE)
-        if len(line) > MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER
-        else 0
+    whole = MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER
+    before, marked, after = (
+        columns * characters // whole for columns in (MAX_COLUMNS_BEFORE, MAX_COLUMNS_MARKED, MAX_COLUMNS_AFTER)
     )
-    cut_to = min(
-        len(line),
-        max(
-            min(last, first + MAX_COLUMNS_MARKED) + MAX_COLUMNS_AFTER,
-            cut_from + MAX_COLUMNS_BEFORE + MAX_COLUMNS_MARKED + MAX_COLUMNS_AFTER,
-        ),
-    )
+    cut_from = max(0, min(first - before, len(line) - characters))
+    cut_to = min(len(line), max(min(last, first + marked) + after, cut_from + characters))
     last = min(last, cut_to)
     head = "…" if cut_from else ""
     tail = "…" if cut_to < len(line) else ""
-    before = head + _expanded(line[cut_from:first], len(head))
-    marked = _expanded(line[first:last], _columns(before))
-    after = _expanded(line[last:cut_to], _columns(before) + _columns(marked))
-    indent = " " * _columns(before)
-    return f"{before}{marked}{after}{tail}", (indent, "^" * max(1, _columns(marked)))
+    left_part = head + _expanded(line[cut_from:first], len(head))
+    marked_part = _expanded(line[first:last], _columns(left_part))
+    right_part = _expanded(line[last:cut_to], _columns(left_part) + _columns(marked_part))
+    indent = " " * _columns(left_part)
+    return f"{left_part}{marked_part}{right_part}{tail}", (indent, "^" * max(1, _columns(marked_part)))
 
 
 def _expanded(text: str, column: int) -> str:

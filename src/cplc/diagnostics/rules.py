@@ -110,7 +110,10 @@ SEEMING_BREACH = Rule(
 )
 IDLE_POWER = Rule("idle-power", "a power that a role has anyway, or that no message uses", severity="warning")
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
+IDLE_DEADLINE = Rule("idle-deadline", "a deadline that never runs", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
+CONSTANT_COMPARISON = Rule("constant-comparison", "a comparison that declared ranges decide", severity="warning")
+COUNTED_ONCE = Rule("counted-once", "a variable that counts a message which is sent at most once", severity="remark")
 UNMEETABLE_FAIRNESS = Rule("unmeetable-fairness", "an unsatisfiable fairness condition", severity="warning")
 RESET_IN_FLIGHT = Rule("reset-in-flight", "a reset that may lose a message in flight", severity="warning")
 UNUSED = Rule("unused", "an unused declaration", severity="warning")
@@ -148,6 +151,9 @@ NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))
 """Rules about a text."""
+
+FROM_STATES: frozenset[str] = frozenset(rule.code for rule in (NEVER_CREATED, NEVER_ACTIVE, IDLE_DEADLINE))
+"""Codes of rules whose warnings `cplc verify` may add, where the reachable states show what the text does not."""
 
 REMARKS: tuple[Rule, ...] = (
     Rule("vacuous-implication", "an implication whose left side is never true", severity="warning"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from cplc.drawing import svg
-from cplc.drawing.layout import MAX_WIDTH, Layout, Link, Route, Size, layout
+from cplc.drawing.layout import Layout, Link, Route, Size, layout, layout_within
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
 
@@ -247,8 +247,9 @@ def _laid_out(graph: Graph) -> tuple[Graph, Layout, dict[str, Size]]:
     while True:
         sizes = {node.key: _size(node.lines, 30, 14) for node in graph.nodes}
         links = [Link(edge.source, edge.target, _size(edge.lines, 8, 2), edge.is_mutual) for edge in graph.edges]
-        plan = layout(sizes, links, _TOP)
-        if (plan.width <= MAX_WIDTH and plan.height <= _MAX_HEIGHT) or len(graph.nodes) <= _MIN_NODES:
+        is_smallest = len(graph.nodes) <= _MIN_NODES
+        plan = layout(sizes, links, _TOP) if is_smallest else layout_within(sizes, links, _TOP, _MAX_HEIGHT)
+        if plan is not None:
             return graph, plan, sizes
         graph = truncate(graph, max(_MIN_NODES, len(graph.nodes) * 3 // 5))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 from typing import Final
@@ -79,16 +79,56 @@ class _Vertex:
 
 def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -> Layout:
     """Return the layout of the graph; where edges make it too wide, one with narrower layers."""
-    best = _layout(sizes, links, top, MAX_WIDTH)
+    best = _layout(_layered(sizes, links, MAX_WIDTH), sizes, links, top)
     for share in _NARROWER:
         if best.width <= MAX_WIDTH:
             break
-        best = min(best, _layout(sizes, links, top, share * MAX_WIDTH), key=lambda plan: plan.width)
+        narrower = _layout(_layered(sizes, links, share * MAX_WIDTH), sizes, links, top)
+        best = min(best, narrower, key=lambda plan: plan.width)
     return best
 
 
-def _layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float, most: float) -> Layout:
-    """Return the layout with layers of at most this width, as far as their nodes allow."""
+def layout_within(sizes: Mapping[str, Size], links: Sequence[Link], top: float, max_height: float) -> Layout | None:
+    """Return the layout if it is as wide and high as a drawing may be at most, else None.
+
+    The layers alone give the height, and a lower bound of the width, so most graphs that are too large are not ordered.
+    """
+    for share in (1.0, *_NARROWER):
+        layered = _layered(sizes, links, share * MAX_WIDTH)
+        if layered.min_width > MAX_WIDTH + 0.01:  # places are rounded
+            continue
+        if _layer_tops(layered.items, layered.layers, top + _MARGIN)[-1] + _MARGIN > max_height:
+            return None
+        plan = _layout(layered, sizes, links, top)
+        if plan.width <= MAX_WIDTH:
+            return plan
+    return None
+
+
+@dataclass
+class _Layered:
+    """The layered graph before its layers are ordered."""
+
+    items: list[_Vertex]
+    layers: list[list[int]]
+    polylines: Mapping[int, list[int]]
+    loops: Mapping[str, float]
+    """Room for the loops of each node."""
+    backward: Collection[int]
+    """Positions of the links that are reversed."""
+
+    @property
+    def min_width(self) -> float:
+        """A lower bound of the width, whatever the order within the layers."""
+        spacing = min(_NODE_SPACING, _EDGE_SPACING)
+        widths = (
+            sum(self.items[member].width for member in layer) + (len(layer) - 1) * spacing for layer in self.layers
+        )
+        return max(widths, default=0.0) + 2 * _MARGIN
+
+
+def _layered(sizes: Mapping[str, Size], links: Sequence[Link], most: float) -> _Layered:
+    """Return the graph in layers of at most this width, as far as their nodes allow."""
     names = list(sizes)
     number = {name: at for at, name in enumerate(names)}
     straight = [(number[link.source], number[link.target]) for link in links]
@@ -106,6 +146,13 @@ def _layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float, most: 
         at: _polyline(items, layers, plan.depth, ahead[at], links[at].label, plan.label_layer.get(at, 0))
         for at in upright
     }
+    return _Layered(items, layers, polylines, loops, backward)
+
+
+def _layout(layered: _Layered, sizes: Mapping[str, Size], links: Sequence[Link], top: float) -> Layout:
+    """Return the layout with these layers, which it orders."""
+    items, layers, polylines, loops = layered.items, layered.layers, layered.polylines, layered.loops
+    names = list(sizes)
     _reduce_crossings(items, layers)
     _assign_coordinates(items, layers)
     tops = _layer_tops(items, layers, top + _MARGIN)
@@ -126,7 +173,14 @@ def _layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float, most: 
     )
     routes = tuple(
         _route(
-            items, middle, polylines[at], sizes[link.source], sizes[link.target], ends, bands, is_back=at in backward
+            items,
+            middle,
+            polylines[at],
+            sizes[link.source],
+            sizes[link.target],
+            ends,
+            bands,
+            is_back=at in layered.backward,
         )
         if at in polylines
         else _flat_route(positions[link.source], positions[link.target], sizes[link.source], sizes[link.target])

@@ -18,8 +18,8 @@ from cplc.drawing.protocol_diagrams import (
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
 from cplc.report.step_text import changes, first_sent, lost_to, step_text
-from cplc.system.model import System
-from cplc.system.trace import Run
+from cplc.system.model import State, System
+from cplc.system.trace import Move, Run
 
 MAX_ROWS: Final = 240
 """Maximum number of rows; of a longer run the beginning and the end are drawn."""
@@ -62,13 +62,28 @@ class Chart:
     left_out: tuple[str, ...] = ()
 
 
-def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]) -> Chart:
-    """Return the chart of a run; a message that is received immediately after sending is one row."""
+_InFlight = dict[tuple[str, str], list[tuple[int, str, bool]]]
+"""The sendings of a message that a receiver has yet to get: row and label, and whether the row is that of a fold."""
+
+
+def run_chart(system: System, run: Run, title: str, family: Callable[[str], str], folds: Sequence[range] = ()) -> Chart:
+    """Return the chart of a run; a message that is received immediately after sending is one row.
+
+    The moves in each of the ``folds`` are one row.
+    """
     events: list[Event] = []
     row_of_step: list[int] = []
-    in_flight: dict[tuple[str, str], list[int]] = {}
+    in_flight: _InFlight = {}
+    fold_at = {position: fold for fold in folds for position in fold}
     before = run.start
-    for move in run.moves:
+    for position, move in enumerate(run.moves):
+        if (fold := fold_at.get(position)) is not None:
+            if position == fold.start:
+                events.append(Event("wide", "", "", f"… {len(fold)} steps that do not matter"))
+            row_of_step.append(len(events) - 1)
+            _fold_message(system, before, move, len(events) - 1, in_flight)
+            before = move.state
+            continue
         text = step_text(system, before, move)
         notes = tuple(changes(system, before, move))
         step = None if move.step is None else system.steps[move.step]
@@ -81,25 +96,25 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
             events += [*arrows[:-1], replace(arrows[-1], notes=notes)]
         elif step.kind == "send":
             for receiver in message.receivers:
-                in_flight.setdefault((step.event, receiver), []).append(len(events))
+                in_flight.setdefault((step.event, receiver), []).append((len(events), label or step.event, False))
             events.append(Event("send", message.sender, message.receivers[0], label or step.event, notes))
         elif step.kind == "lose":
             receiver = lost_to(message, step)
-            sent = first_sent(in_flight, (step.event, receiver))
-            label = step.event if sent is None else events[sent].label
-            events.append(Event("lost", message.sender, receiver, label, ("lost",), sent))
+            row, label, _ = first_sent(in_flight, (step.event, receiver)) or (None, step.event, False)
+            events.append(Event("lost", message.sender, receiver, label, ("lost",), row))
         else:
-            sent = first_sent(in_flight, (step.event, step.actor))
-            if sent is not None and sent == len(events) - 1 and not message.has_several_receivers:
-                events[sent] = replace(events[sent], kind="message", notes=(*events[sent].notes, *notes))
+            row, label, is_folded = first_sent(in_flight, (step.event, step.actor)) or (None, step.event, False)
+            if row is not None and row == len(events) - 1 and not is_folded and not message.has_several_receivers:
+                events[row] = replace(events[row], kind="message", notes=(*events[row].notes, *notes))
             else:
-                label = step.event if sent is None else events[sent].label
-                events.append(Event("receive", message.sender, step.actor, label, notes, sent))
+                events.append(Event("receive", message.sender, step.actor, label, notes, row))
         row_of_step.append(len(events) - 1)
         before = move.state
     events += [
         replace(events[row], kind="lost", target=receiver, notes=("never received",), sent_row=row)
-        for row, receiver in sorted((row, receiver) for (_, receiver), rows in in_flight.items() for row in rows)
+        for row, receiver in sorted(
+            (row, receiver) for (_, receiver), sent in in_flight.items() for row, _, is_folded in sent if not is_folded
+        )
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):
@@ -107,9 +122,32 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     participants = {name for event in events for name in (event.source, event.target) if name}
     lifelines = [agent.name for agent in system.agents if agent.name in participants or system.players]
     step_word = "round" if system.players else "step"
-    legend = f"Time runs downwards. Notes show the changes of each {step_word}."
+    shown = f"each {step_word}" if not folds else "the others"
+    matter = "Steps that do not matter for the formula are folded. " if folds else ""
+    legend = f"Time runs downwards. {matter}Notes show the changes of {shown}."
     chart = _truncated(Chart(title, legend, tuple(lifelines), tuple(events), frames))
     return _fold_lifelines(chart, family)
+
+
+def _fold_message(
+    system: System,
+    before: State,
+    move: Move,
+    row: int,
+    in_flight: _InFlight,
+) -> None:
+    """Note a message that is sent, received or lost in a fold, in that row."""
+    step = None if move.step is None else system.steps[move.step]
+    message = None if step is None else system.message.get(step.event)
+    if step is None or message is None:
+        return
+    if step.kind == "send":
+        label = step_text(system, before, move).partition(" : ")[2] or step.event
+        for receiver in message.receivers:
+            in_flight.setdefault((step.event, receiver), []).append((row, label, True))
+    elif step.kind in ("receive", "lose"):
+        receiver = step.actor if step.kind == "receive" else lost_to(message, step)
+        first_sent(in_flight, (step.event, receiver))
 
 
 def _truncated(sequence: Chart) -> Chart:

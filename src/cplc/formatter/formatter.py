@@ -151,6 +151,8 @@ def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) 
     if last is None:
         return ""
     match text:
+        case "money" | "decimal" if last.text == ":":
+            return "calls"
         case "{":
             along = last.kind == "word" and last.text in ("A", "E")
             return "" if along or last.text in (":", "(", ",") else "block"

@@ -15,7 +15,7 @@ VERSION: Final = "2"
 
 Kind = Literal[
     "declaration", "clause", "agent item", "contextual", "prefix", "infix", "quantifier", "constant", "atom",
-    "modality", "check", "step", "type", "sign",
+    "modality", "check", "step", "type", "open type", "sign",
 ]  # fmt: skip
 
 
@@ -125,6 +125,10 @@ WORDS: Final = (
     Word("within", "contextual", "`within k`: violated after `k` ticks of being active", continues=("commitment",)),
 
     Word("bool", "type"),
+    Word("id", "open type", "any number of values, which are only copied and compared, such as the numbers of orders"),
+    Word("text", "open type", "any number of texts, which are only copied and compared"),
+    Word("money", "open type", "`money(USD)`: exact amounts of a currency, which are copied, compared and ordered"),
+    Word("decimal", "open type", "`decimal(2)`: decimals with so many places, which are copied, compared and ordered"),
 
     # Steps without a role.
     Word("tick", "step", "`does(tick)`: time passes in the step that the run takes next"),

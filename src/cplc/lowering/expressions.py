@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Final, Protocol
 
+from cplc.language.amounts import number_in
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
@@ -196,14 +197,46 @@ def condition(term: t.Term, interpretation: Interpretation) -> Expr:
             first, second = condition(left, interpretation), condition(right, interpretation)
             return e.ite(first, second, e.negate(second))
         case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
-            return _comparison(term.op, _value(left, interpretation), _value(right, interpretation))
+            less = AmountOrder(interpretation.model.ordered_amounts) if interpretation.model.data else e.less
+            return _comparison(term.op, _value(left, interpretation), _value(right, interpretation), less)
         case t.Terminal() if interpretation.terminal is not None:
             return interpretation.terminal
         case _:
             raise AssertionError(f"not a condition: {term}")
 
 
-def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> Expr:
+@dataclass(frozen=True, slots=True)
+class AmountOrder:
+    """The strict order of amounts, which expressions have as words: it is spelled out over their domains."""
+
+    amounts: Mapping[str, tuple[str, ...]]
+    """The amounts of variables and of fields, in ascending order."""
+
+    def __call__(self, left: Expr, right: Expr) -> Expr:
+        match left, right:
+            case e.Ite(when, then, otherwise), _:
+                return e.ite(when, self(then, right), self(otherwise, right))
+            case _, e.Ite(when, then, otherwise):
+                return e.ite(when, self(left, then), self(left, otherwise))
+            case e.Const(str() as one), e.Const(str() as other):
+                return e.TRUE if number_in(one) < number_in(other) else e.FALSE
+            case e.Read(), e.Const(str() as bound) if (amounts := self._of(left)) is not None:
+                return e.one_of(left, (one for one in amounts if number_in(one) < number_in(bound)))
+            case e.Const(str() as bound), e.Read() if (amounts := self._of(right)) is not None:
+                return e.one_of(right, (one for one in amounts if number_in(one) > number_in(bound)))
+            case e.Read(), e.Read() if (amounts := self._of(left)) is not None:
+                below = (e.one_of(left, amounts[:at]) for at in range(len(amounts)))
+                return e.disj(
+                    e.conj((e.equal(right, e.Const(one)), less)) for one, less in zip(amounts, below, strict=True)
+                )
+            case _:
+                return e.less(left, right)
+
+    def _of(self, read: Expr) -> tuple[str, ...] | None:
+        return self.amounts.get(read.variable.partition("@")[0]) if isinstance(read, e.Read) else None
+
+
+def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr], less: Callable[[Expr, Expr], Expr]) -> Expr:
     """Compare two values; false if one of them is undefined, for ``!=`` too."""
     (left_defined, a), (right_defined, b) = left, right
     match op:
@@ -212,13 +245,13 @@ def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> E
         case "!=":
             outcome = e.negate(e.equal(a, b))
         case "<":
-            outcome = e.less(a, b)
+            outcome = less(a, b)
         case ">":
-            outcome = e.less(b, a)
+            outcome = less(b, a)
         case "<=":
-            outcome = e.negate(e.less(b, a))
+            outcome = e.negate(less(b, a))
         case _:
-            outcome = e.negate(e.less(a, b))
+            outcome = e.negate(less(a, b))
     return e.conj((left_defined, right_defined, outcome))
 
 

@@ -39,6 +39,7 @@ from cplc.system.model import (
     Commitment,
     Justice,
     Message,
+    OpenDomain,
     Power,
     Shared,
     Step,
@@ -123,6 +124,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         tick=model.tick,
         bounded=bounds,
         powers=tuple(Power(power.role, power.verb, power.commitment) for power in model.powers),
+        open_domains=_open_domains(model),
         claims=tuple(
             Claim(
                 claim.name,
@@ -138,6 +140,14 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
             for claim in model.claims
         ),
     )
+
+
+def _open_domains(model: CheckedModel) -> tuple[OpenDomain, ...]:
+    if not model.data:
+        return ()
+    from cplc.lowering.open_domains import open_domains
+
+    return tuple(open_domains(model))
 
 
 def _consequent(commitment: Declared, lifecycles: LifecycleAnalysis, interpretation: Interpretation) -> e.Expr:
@@ -168,6 +178,10 @@ def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
     return (
         ("protocol", model.name),
         *((("parameters", shown),) if shown else ()),
+        *dict.fromkeys(
+            (f"values of {', '.join(one.names)}", f"{len(one.values)}, which stand for any number")
+            for one in model.data
+        ),
         ("channels", "sync" if model.sync else "async"),
     )
 

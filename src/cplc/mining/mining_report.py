@@ -15,17 +15,37 @@ from cplc.mining.observed_choices import (
     PromiseCoverage,
 )
 from cplc.report.json_data import Data
-from cplc.report.layout import Style, plain
+from cplc.report.layout import DEFAULT_WIDTH, Style, plain, wrapped
 
 
-def beliefs_text(estimates: BeliefEstimates, *, points: bool) -> Iterator[str]:
-    """Yield the beliefs in the language, with the counts as comments."""
+def beliefs_text(estimates: BeliefEstimates, width: int = DEFAULT_WIDTH, *, points: bool) -> Iterator[str]:
+    """Yield the beliefs in the language, with the counts as comments, in lines of this width."""
     for belief in estimates.beliefs:
-        yield f"// {_counted(belief)}"
-        yield from _lines(belief, points=points)
+        yield from comment_lines(_counted(belief), width)
+        for line in _lines(belief, points=points):
+            yield from _declaration_lines(line, width)
     for belief in estimates.left_out:
         events = " | ".join(estimate.event for estimate in belief.estimates)
-        yield f"// left out, because it overlaps: {belief.role}: {events}; {_counted(belief)}"
+        overlap = f"left out, because it overlaps: {belief.role}: {events}; {_counted(belief)}"
+        yield from comment_lines(overlap, width)
+
+
+def comment_lines(text: str, width: int) -> Sequence[str]:
+    """Return a text as comments of the language."""
+    return wrapped(text, width, "// ", "// ")
+
+
+def _declaration_lines(line: str, width: int) -> Iterator[str]:
+    """Yield a declaration in lines that break between two alternatives."""
+    first, *further = line.split(" | ")
+    current = first
+    for alternative in further:
+        if len(current) + len(" | ") + len(alternative) > width:
+            yield current
+            current = f"    | {alternative}"
+        else:
+            current += f" | {alternative}"
+    yield current
 
 
 def _counted(belief: EstimatedBelief) -> str:

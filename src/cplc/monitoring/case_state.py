@@ -41,6 +41,8 @@ class Case:
     time: int | None = None
     """The time of its last event."""
     place: str = ""
+    names: dict[tuple[int, str], str] = field(default_factory=dict)
+    """The values of the log, by domain, with the values of the system that stand for them."""
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from cplc.system.model import System
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
     from cplc.decision.next_send import Advice
+    from cplc.monitoring.open_values import OpenValues
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
@@ -42,10 +43,16 @@ _MOST: Final = 1024
 _ENDED: Final = 1 << 16
 _LOST: Final[States] = ()
 _NONE: Final[Mapping[str, str]] = {}
+_SPARE_VALUES: Final = 2
+"""Values of open types besides those that a case has at once: events that are rejected have values, too."""
 
 
 class Invalid(ValueError):
     """Raised for a protocol with errors, or one that cannot be monitored; the text says why."""
+
+
+class TicksNotDerivable(Invalid):
+    """Raised for a protocol that counts ticks otherwise than by deadlines, where a tick has a length."""
 
 
 class Monitor:
@@ -54,6 +61,8 @@ class Monitor:
     Feed it events in their order; it returns the findings of each. A rejected event changes no state.
 
     ``tick`` is the length of a tick of the protocol's deadlines; without it no time passes, except by `pass_ticks`.
+    With ``"none"``, the times of events say nothing about ticks: any number of them may pass between two events, and a
+    finding is certain for each number.
     ``skew`` is the tolerated clock skew: events of a case are held back that long and reordered. ``deliveries`` says
     whether receipts are events of the log (``logged``) or unobservable (``inferred``); ``auto`` infers them until the
     first receipt is fed. ``most`` is the maximum number of candidate states per case; a case with more is given up.
@@ -65,16 +74,24 @@ class Monitor:
         self,
         protocol: CplCompilation,
         *,
-        tick: timedelta | None = None,
+        tick: timedelta | Literal["none"] | None = None,
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
         zone: tzinfo = UTC,
         advises: Sequence[str] = (),
     ) -> None:
+        self.has_silent_ticks = tick == "none"
+        """True if any number of ticks may pass between two events."""
+        tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
+        if protocol.model.data:
+            from cplc.semantics.data_values import with_values
+
+            protocol = protocol.mutated(with_values(protocol.model, more=_SPARE_VALUES, for_logs=True))
         self._model: CheckedModel = protocol.model
-        tick = _length_of_tick(self._model, tick)
+        if not self.has_silent_ticks:
+            tick = _length_of_tick(self._model, tick)
         self.tick = tick
         """The length of a tick: the given one, or that of the protocol."""
         self._advisers = {name: protocol.adviser(name) for name in advises}
@@ -82,14 +99,21 @@ class Monitor:
         self._clock: Clock = clock_for(protocol, tick, read)
         if self._advisers and self._clock.limits:
             raise Invalid("there is no advice where deadlines run in real time: give no length of a tick")
-        self._tracker = StateTracker(self._clock.system, most)
+        self._tracker = StateTracker(self._clock.system, most, silent_ticks=self.has_silent_ticks)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
-            way = "give no length of a tick" if self._model.tick is None else "leave `clock tick` out of the protocol"
-            raise Invalid(f"{what} counts ticks, which cannot be derived from times: {way}")
+            raise TicksNotDerivable(f"{what} counts ticks, which cannot be derived from times")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = EventResolver(self._tracker, players)
+        self._open_values: OpenValues | None = None
+        if self._model.data:
+            from cplc.monitoring.open_values import OpenValues
+
+            try:
+                self._open_values = OpenValues(self._tracker)
+            except ValueError as problem:
+                raise Invalid(str(problem)) from None
         self._deadline_fields = DeadlineFields(self._model, 0 if tick is None else _nanoseconds(tick), zone)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries
@@ -114,7 +138,7 @@ class Monitor:
         parameters: Mapping[str, str] = _NONE,
         *,
         channels: Literal["sync", "async"] | None = None,
-        tick: timedelta | None = None,
+        tick: timedelta | Literal["none"] | None = None,
         skew: timedelta = timedelta(0),
         deliveries: Deliveries = "auto",
         most: int = _MOST,
@@ -157,8 +181,10 @@ class Monitor:
 
     def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
         """Let ticks pass in one case, for logs without times."""
-        if self._clock.tick:
-            raise ValueError("ticks pass by the times of events")
+        if self._clock.tick or self.has_silent_ticks:
+            raise ValueError(
+                "ticks pass by the times of events" if self._clock.tick else "any number of ticks may pass"
+            )
         open_case = self._cases.get(case)
         if open_case is None or open_case.states == _LOST:
             return []
@@ -257,7 +283,10 @@ class Monitor:
         states = self._tracker.initial if open_case is None else open_case.states
         if self.case_closed(case):
             states = _LOST
-        return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
+        result = allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
+        if self._open_values is None:
+            return result
+        return self._open_values.allowed_in_log(result, {} if open_case is None else open_case.names)
 
     def advise(self, agent: str, case: str) -> Advice:
         """Return what each option of a participant is worth now in a case, the best one first."""
@@ -287,11 +316,21 @@ class Monitor:
             event = self._deadline_fields.in_ticks(event)
         except BadDeadline as problem:
             return [self._rejection(event, f.BadPayload, event.message, (str(problem),), ())]
-        resolved = self._resolver.resolve(event)
         name = event.case
         open_case = self._cases.get(name)
         if open_case is not None and open_case.states == _LOST:
             return []
+        case = open_case or Case(self._tracker.initial)
+        if self._open_values is not None:
+            from cplc.monitoring.open_values import NoValue
+
+            try:
+                event = self._open_values.translated(event, case)
+            except NoValue as problem:
+                return [self._rejection(event, f.BadPayload, event.message, (str(problem),))]
+            except ResourceExhausted:
+                return [self._lose(name, case, event.message, event.place, event.time)]
+        resolved = self._resolver.resolve(event)
         if isinstance(resolved, UnresolvedEvent):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         ended = self._ended.get(name) if open_case is None else None
@@ -299,7 +338,6 @@ class Monitor:
             return []
         if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
-        case = open_case or Case(self._tracker.initial)
         findings: list[Finding] = []
         time = self._time_at(event, case)
         if event.time is not None and time is not None and event.time < time:
@@ -311,6 +349,8 @@ class Monitor:
         except ResourceExhausted:
             return [*findings, self._lose(name, case, resolved.message, event.place, event.time)]
         if not isinstance(outcome, Outcome):
+            if self._open_values is not None and isinstance(outcome, f.Rejected):
+                outcome = replace(outcome, because=self._open_values.in_words(outcome.because, case.names))
             return [*findings, *self._rejected(name, outcome, time)]
         self._inferring = inferring
         self._open(name, case)
@@ -502,7 +542,8 @@ class Monitor:
     @property
     def _identity(self) -> tuple[System, str]:
         """Fingerprint that must be equal for a monitor to resume from a snapshot."""
-        return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
+        ticks = "none" if self.has_silent_ticks else f"{self._clock.tick}"
+        return self._tracker.system, f"{ticks} {self._skew} {self._deliveries} {self._tracker.most}"
 
 
 def _check(protocol: CplCompilation, tick: timedelta | None, skew: timedelta) -> None:
@@ -523,6 +564,14 @@ def _length_of_tick(model: CheckedModel, given: timedelta | None) -> timedelta |
         lengths = duration_text(_nanoseconds(given)), duration_text(model.tick)
         raise Invalid(f"a tick is {lengths[1]} by `clock tick` of {model.name}, and {lengths[0]} by --tick")
     return timedelta(microseconds=model.tick // 1000)
+
+
+def default_tick(model: CheckedModel) -> Literal["none"] | None:
+    """Return the length of a tick where none is given: none where no time passing would judge contents wrongly.
+
+    `G<=1 ticks !poll` would be violated by a poll a day later, and no message would wait for an age.
+    """
+    return "none" if model.tick is None and counting_ticks(model) is not None else None
 
 
 def counting_ticks(model: CheckedModel) -> str | None:

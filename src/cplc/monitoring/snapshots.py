@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import asdict, fields
@@ -63,7 +64,8 @@ def taken(
 
 def _case(case: Case) -> list[object]:
     statuses = [[position, *status] for position, status in case.statuses.items()]
-    return [[f"{state:x}" for state in case.states], statuses, case.time, case.place]
+    names = [[domain, key, name] for (domain, key), name in case.names.items()]
+    return [[f"{state:x}" for state in case.states], statuses, case.time, case.place, *([names] if names else [])]
 
 
 def _fingerprint(identity: tuple[System, str]) -> str:
@@ -101,7 +103,7 @@ _GIVEN_UP: Final = "unknown"
 
 
 def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
-    states, rows, time, place = data
+    states, rows, time, place, *names = data
     packed = tuple(_packed(state, name, tracker) for state in _checked(states, list))
     if not packed:
         raise ValueError(f"no state of the case `{name}`")
@@ -117,7 +119,21 @@ def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
             None if after is None else _text(after), _number(ran), _checked(is_over, bool),
             _number_or_none(ticks[0]) if ticks else None,
         )  # fmt: skip
-    return Case(packed, statuses, _number_or_none(time), _text(place))
+    return Case(packed, statuses, _number_or_none(time), _text(place), _restored_names(names, tracker))
+
+
+def _restored_names(data: list[Any], tracker: StateTracker) -> dict[tuple[int, str], str]:
+    """Return the names of the values of a log, each of a value of its domain of its own."""
+    domains = tracker.system.open_domains
+    names: dict[tuple[int, str], str] = {}
+    for domain, key, name in data[0] if data else ():
+        at = _number(domain, len(domains))
+        if not isinstance(json.loads(_text(key)), str | int | float):
+            raise ValueError("something is no value of a log")
+        if (at, name) in {(other, taken) for (other, _), taken in names.items()}:
+            raise ValueError("one value stands for two of a log")
+        names[at, key] = str(_one_of(name, domains[at].free))
+    return names
 
 
 def _packed(text: Any, case: str, tracker: StateTracker) -> int:

@@ -67,7 +67,8 @@ def _steps_of(system: System, *kinds: StepKind) -> tuple[int, ...]:
 class StateTracker:
     """Tracks the possible states of cases of one system; all cases share its caches."""
 
-    def __init__(self, system: System, most: int) -> None:
+    def __init__(self, system: System, most: int, *, silent_ticks: bool = False) -> None:
+        """With ``silent_ticks``, any number of ticks may have passed between two events, as far as anybody knows."""
         self.system = system
         self.most = most
         """Maximum number of possible states of a case."""
@@ -77,6 +78,8 @@ class StateTracker:
         """The commitments and claims that are reported."""
         self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
         self.tick = next(iter(_steps_of(system, "tick")), None)
+        silent = (self.tick,) if silent_ticks and self.tick is not None else ()
+        self._silent_ticks = silent
         self._unseen = _steps_of(system, "restart", "lose", "duplicate")
         self._receipts = _steps_of(system, "receive")
         self.visible_steps = _steps_of(system, "send", "exchange")
@@ -116,8 +119,9 @@ class StateTracker:
     # --- unobservable steps
 
     def unseen(self, inferring: bool) -> tuple[int, ...]:
-        """Return the unobservable steps: ends of rounds, losses, duplicates and, where they are inferred, receipts."""
-        return (*self._unseen, *self._receipts) if inferring else self._unseen
+        """Return the unobservable steps: ends of rounds, ticks without times, losses, duplicates, inferred receipts."""
+        steps = (*self._silent_ticks, *self._unseen)
+        return (*steps, *self._receipts) if inferring else steps
 
     def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:
         """Return the unobservable steps on which these depend."""
@@ -213,6 +217,8 @@ class StateTracker:
                     for target, effects in self._targets_of(before, way):
                         path_effects = unseen + effects
                         different |= paths.setdefault(target, path_effects) != path_effects
+                        # Ticks and receipts in another order may lead to the same state by other effects.
+                        different |= bool(unseen and self._silent_ticks)
                         self._check_count(paths)
         if not paths:
             return None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from cplc.language.lifecycle import CLAIM_STATES, COMMITMENT_STATES
 from cplc.logs.mapping import family_of
@@ -20,6 +21,7 @@ _FIRST = (
 _STATES = (state.name for state in (*COMMITMENT_STATES, *CLAIM_STATES) if state.name not in ("null", *_FIRST))
 _ORDER = (*_FIRST, *_STATES, "unknown")
 """The order of the columns."""
+_DEFAULT_WIDTH: Final = 80
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ def summary(monitor: Monitor) -> Summary:
     )
 
 
-def summary_text(totals: Summary) -> Iterator[str]:
-    """Yield the lines of a table."""
+def summary_text(totals: Summary, width: int = _DEFAULT_WIDTH) -> Iterator[str]:
+    """Yield the totals, with a table of commitments, or a list if the table is wider than that."""
     yield (
         f"{_count(totals.events, 'event')} of {_count(totals.cases, 'case')} ({totals.open:,} open), "
         f"{totals.accepted:,} as the protocol allows"
@@ -94,19 +96,43 @@ def summary_text(totals: Summary) -> Iterator[str]:
         f"{count:,} {kind}" for kind in ("back-in-time", "lost-track") if (count := totals.finding_counts.get(kind))
     ]
     if problems:
-        yield f"  {', '.join(problems)}"
-    states = [state for state in _ORDER if any(state in row for row in totals.commitments.values())]
-    if states:
-        width = max(map(len, totals.commitments))
+        yield from _joined(problems, width)
+    if any(totals.commitments.values()):
         yield ""
-        yield f"  {'':{width}}  {'  '.join(states)}"
-        for name, row in totals.commitments.items():
-            cells = (
-                f"{row.get(state, 0):>{len(state)},}" if state in row else f"{'.':>{len(state)}}" for state in states
-            )
-            yield f"  {name:{width}}  {'  '.join(cells)}"
+        table = list(_table(totals.commitments))
+        yield from table if max(map(len, table)) <= width else _list(totals.commitments)
     for debtor, row in totals.violations.items():
         yield f"  {debtor} violated {', '.join(f'{name} {_times(count)}' for name, count in row.items())}"
+
+
+def _joined(parts: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the parts with commas between them, in indented lines that break between two parts."""
+    line = f"  {parts[0]}"
+    for part in parts[1:]:
+        if len(line) + len(part) + 3 > width:
+            yield f"{line},"
+            line = f"  {part}"
+        else:
+            line = f"{line}, {part}"
+    yield line
+
+
+def _table(commitments: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Yield a line for each commitment, with a column for each state in which one is."""
+    states = [state for state in _ORDER if any(state in row for row in commitments.values())]
+    width = max(map(len, commitments))
+    yield f"  {'':{width}}  {'  '.join(states)}"
+    for name, row in commitments.items():
+        cells = (f"{row.get(state, 0):>{len(state)},}" if state in row else f"{'.':>{len(state)}}" for state in states)
+        yield f"  {name:{width}}  {'  '.join(cells)}"
+
+
+def _list(commitments: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Yield a line for each commitment, with its states."""
+    width = max(map(len, commitments))
+    for name, row in commitments.items():
+        states = ", ".join(f"{state} {count:,}" for state, count in row.items())
+        yield f"  {name:{width}}  {states or 'never made'}"
 
 
 def _count(number: int, what: str) -> str:

@@ -18,8 +18,8 @@ from cplc.decision.results import (
 )
 from cplc.logic import expressions as e
 from cplc.report.decision_text import advice_lines, sensitivity_lines
-from cplc.report.layout import Style, plain
-from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
+from cplc.report.layout import Layout, Style, plain
+from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some
 from cplc.report.plan_text import JudgedLine, line_data, line_findings, plan_lines, verdict_text
 from cplc.system.interpreter import holds
 from cplc.system.model import State, System
@@ -36,11 +36,12 @@ def analysis_text(
     participant: Participant,
     analysis: Analysis,
     judged: Sequence[Judged],
-    style: Style = plain,
+    style: Style | Layout = plain,
     assumption: str = "",
 ) -> str:
-    """Return all that was found out about one participant, as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _lines(system, participant, analysis, judged, style, assumption))
+    """Return all that was found out about one participant, as lines; sentences are not broken."""
+    lines = _lines(system, participant, analysis, judged, Layout.of(style), assumption)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _lines(
@@ -48,33 +49,32 @@ def _lines(
     participant: Participant,
     analysis: Analysis,
     judged: Sequence[Judged],
-    style: Style,
+    layout: Layout,
     assumption: str,
 ) -> Iterator[str]:
+    style = layout.style
     assuming = f", assuming {assumption}" if assumption else ""
     semantics = "" if analysis.work.printed_states is None else ", in the automaton of its beliefs (--semantics paper)"
     played = ", ".join(participant.agents) or "nobody"
     yield f"{style(participant.name, 'strong')} plays {played}{assuming}{semantics}"
     for line in judged:
         yield from plan_lines(system, line, style)
-    yield from _table(analysis)
+    yield from _table(analysis, layout.width)
     for figure in analysis.figures:
         if figure.unsolved:
             yield f"  {figure.aspect} is not known: {figure.unsolved}"
     if analysis.gain is not None:
         yield from (f"  {line}" for line in _gain_lines(analysis.gain))
     for text in _late_sends(system, participant, analysis):
-        yield from wrapped(text, "  ")
+        yield f"  {text}"
     for text in _ending_lines(system, participant, analysis.figures):
-        yield from wrapped(text, "  ")
-    yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities))
+        yield f"  {text}"
+    yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities, layout.width))
     yield from advice_lines(system, analysis.figures)
     for remark in analysis.remarks:
-        first, *more = wrapped(f"warning: {_remark_text(participant, remark)}", "  ")
-        yield first.replace("warning", style("warning", "warning"), 1)
-        yield from more
+        yield f"  {style('warning', 'warning')}: {_remark_text(participant, remark)}"
         if remark.state is not None and (where := state_text(system, remark.state)):
-            yield from wrapped(f"for example {where}", "    ")
+            yield f"    for example {where}"
     work = analysis.work
     parts = "" if work.parts == 1 else f" of {work.parts} independent parts, equal ones counted once"
     yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
@@ -94,7 +94,7 @@ _LARGEST_COUNT = 2**53
 """The largest number that every reader of JSON can hold."""
 
 
-def _table(analysis: Analysis) -> Iterator[str]:
+def _table(analysis: Analysis, width: int) -> Iterator[str]:
     """Yield a table of the figures, each of the strategy that is best for it alone."""
     columns: list[tuple[str, list[str]]] = [
         ("", []), ("guaranteed", []), ("if others keep going", []), ("staying away", []), ("at best", []),
@@ -111,9 +111,15 @@ def _table(analysis: Analysis) -> Iterator[str]:
         for (_, cells), bounds in zip(columns[1:], numbers, strict=True):
             cells.append("?" if unsolved else "" if bounds is None else bounds_text(bounds))
     shown = [(head, cells) for head, cells in columns if not head or any(cells)]
+    if sum(max(map(len, (head, *cells))) + 2 for head, cells in shown) > width:
+        shown = [(_SHORT_HEADS.get(head, head), cells) for head, cells in shown]
     widths = [max(map(len, (head, *cells))) for head, cells in shown]
     for row in ([head for head, _ in shown], *zip(*(cells for _, cells in shown), strict=True)):
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+
+
+_SHORT_HEADS = {"if others keep going": "with others", "staying away": "away"}
+"""Heads of columns where the lines are short."""
 
 
 def _gain_lines(gain: TotalReward) -> Iterator[str]:
@@ -179,7 +185,26 @@ def _late_sends(system: System, participant: Participant, analysis: Analysis) ->
         deadlines = f"the deadline of {some(late)}" if len(late) == 1 else f"the deadlines of {some(late)}"
         wish = ", ".join(f"{role} within 0" for role in roles)
         passing = f"any number of ticks may pass before it sends, and {deadlines} with them"
-        yield f"note: {passing}; `assuming {wish}` says that it acts at once"
+        yield f"note: {passing}; `assuming {wish}` says that it acts at once{_other_delays(system, participant)}"
+
+
+def _other_delays(system: System, participant: Participant) -> str:
+    """Return what else may take any number of ticks: sends of other roles, and messages in flight."""
+    bounded = {one.sender for one in system.bounded}
+    senders = {message.sender for message in system.messages}
+    waiting = [
+        agent.name
+        for agent in system.agents
+        if agent.name in senders and agent.name not in bounded and agent.name not in participant.agents
+    ]
+    in_flight = any(step.kind == "receive" for step in system.steps)
+    is_bounded = any(step.kind == "tick" and step.unbounded is not None for step in system.steps)
+    clauses = []
+    if waiting:
+        clauses.append(f"what it waits for from {some(waiting)} needs a bound as well")
+    if in_flight and not is_bounded:
+        clauses.append("so does a message in flight (`channel within 0`)")
+    return f"; {', '.join(clauses)}" if clauses else ""
 
 
 def _missed(participant: Participant, state: State) -> str:

@@ -9,7 +9,7 @@ from cplc.decision.results import Analysis, Bounds
 from cplc.records import dataclass
 from cplc.report.analysis import Judged, analysis_data
 from cplc.report.layout import Style, plain
-from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, wrapped
+from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text
 from cplc.report.plan_text import verdict_text
 from cplc.system.participant import Aspect, Participant
 
@@ -101,7 +101,7 @@ def _lines(first: Side, second: Side, style: Style) -> Iterator[str]:
     for side in (first, second):
         for figure in side.analysis.figures:
             if figure.unsolved:
-                yield from wrapped(f"{figure.aspect} in {side.label} is not known: {figure.unsolved}", "  ")
+                yield f"  {figure.aspect} in {side.label} is not known: {figure.unsolved}"
 
 
 def _difference(one: Compared) -> str:

@@ -32,16 +32,26 @@ def _answer(analysis: Analysis, line: LineResult) -> str:
         case "take part":
             together = "" if line.plan is None else f": {_promises(line.plan.figures)}"
             return f"Take part{together}."
+        case "indifferent" if not has_choices(analysis):
+            together = "this is met" if line.plan is None else _promises(line.plan.figures)
+            return f"You have no choice here: {together}."
         case "indifferent":
             return "It makes no difference: staying away meets this too."
         case "stay away" if line.sufficient:
             plan = line.sufficient_plan if len(line.sufficient) == 1 else None
             then = "" if plan is None else f": then {_promises(plan.figures)}"
             return f"Take part only if {_on_whom(line.sufficient)}{then}."
+        case "stay away" if not has_choices(analysis):
+            return f"You have no choice here: {_why_not(analysis, line.thresholds)}."
         case "stay away":
             return f"Stay away: {_why_not(analysis, line.thresholds)}."
         case _:
             return "Undecided" + (f": {line.reason}." if line.reason else ".")
+
+
+def has_choices(analysis: Analysis) -> bool:
+    """Return whether the participant decides anything that counts."""
+    return any(figure.staying_away is not None or figure.unsolved for figure in analysis.figures)
 
 
 def _promises(figures: Sequence[tuple[Aspect, Bounds]]) -> str:

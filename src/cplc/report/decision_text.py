@@ -9,7 +9,7 @@ from cplc.decision.results import WAIT, Figure, OptimalStrategy, Sensitivity, Si
 from cplc.logic.expressions import Value, value_text
 from cplc.records import dataclass
 from cplc.report.folded_rules import folded_rules
-from cplc.report.number_text import MOST, number_text, wrapped
+from cplc.report.number_text import MOST, number_text
 from cplc.report.step_text import variable_text
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant
@@ -46,24 +46,45 @@ def _together(alike: Sequence[Hinge]) -> Hinge:
     return Hinge(first.sensitivity, first.message, (f"{len(alike)} alike: " if len(alike) > 1 else "") + first.about)
 
 
-def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
-    """Yield a table of the probabilities on which figures hang, the weightiest first; the expected value comes last."""
+def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity], width: int) -> Iterator[str]:
+    """Yield a table of the probabilities on which figures hang, the weightiest first; the expected value comes last.
+
+    Where the table is too wide, rows have several lines.
+    """
     every = hinges(participant, sensitivities)
     rows = _merged([row for row in every if row.sensitivity.aspect != "value"])
     values = [(row, "expected value", "") for row in every if row.sensitivity.aspect == "value"]
     if not every:
         return
-    table = [("depends on", "believed", "if never", "if always", "flips at", "")]
+    table: list[_Row] = [("depends on", "believed", "if never", "if always", "flips at", "")]
     for row, aspects, flips in (*rows[:MOST], *values[:MOST]):
         one = row.sensitivity
         figures = number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips
         table.append((f"{aspects}: {row.message}", *figures, row.about))
-    widths = [max(len(row[column]) for row in table) for column in range(6)]
-    for cells in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    yield from _table_lines(table, width)
     more = max(0, len(rows) - MOST) + max(0, len(values) - MOST)
     if more:
         yield f"and {more} more that count less"
+
+
+_Row = tuple[str, str, str, str, str, str]
+
+
+def _table_lines(table: Sequence[_Row], width: int) -> Iterator[str]:
+    """Yield the rows; the last cell is below them if the table is too wide, and the first one above if it still is."""
+    widths = [max(len(row[column]) for row in table) for column in range(6)]
+    total = sum(widths) + 2 * len(widths)
+    is_about_below, is_name_above = total > width, total - widths[5] - 2 > width
+    if is_name_above:
+        widths[0] = len(table[0][0])
+    for number, (name, *figures, about) in enumerate(table):
+        is_above = is_name_above and number > 0
+        if is_above:
+            yield f"{name}, {about}"
+        cells = ["" if is_above else name, *figures, *([] if is_about_below else [about])]
+        yield "  ".join(cell.ljust(column) for cell, column in zip(cells, widths, strict=False))
+        if is_about_below and not is_above and about:
+            yield f"  {about}"
 
 
 def _merged(rows: Sequence[Hinge]) -> list[tuple[Hinge, str, str]]:
@@ -103,7 +124,7 @@ def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
     """Yield the rules of a strategy, and how many situations they leave out."""
     folded = folded_rules(system, strategy.situations)
     for text in folded:
-        yield from wrapped(text, "    ")
+        yield f"    {text}"
     if folded:
         return
     situations_left = len(strategy.situations)
@@ -116,7 +137,7 @@ def strategy_lines(system: System, strategy: OptimalStrategy) -> Iterator[str]:
             if value or system.variable[name].about not in own  # nothing is sent after itself
         )
         steps = " or ".join("wait" if step == WAIT else f"`{step.partition(' ')[2]}`" for step in rule.steps)
-        yield from wrapped(f"{steps} {sees}".rstrip(), "    ")
+        yield f"    {steps} {sees}".rstrip()
     if situations_left:
         yield f"    and more in {situations_left} other situations"
 

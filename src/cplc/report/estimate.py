@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isinf
 
 from cplc.decision.results import judged
-from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate
+from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate, Sampling, ValueEstimate
 from cplc.report.layout import Style, plain
-from cplc.report.number_text import number_data, number_text, wrapped
+from cplc.report.number_text import number_data, number_text
 from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]
@@ -29,7 +30,7 @@ def scheduler_text(estimate: Estimate) -> str:
     return f"{_SCHEDULERS[sampling.scheduler]} ({sampling.scheduler})" + (own if estimate.decides else "")
 
 
-def side(figure: AspectEstimate, threshold: Threshold) -> str:
+def side(figure: AspectEstimate | ValueEstimate, threshold: Threshold) -> str:
     """Return on which side of the threshold the probability is, under this scheduler and with this confidence."""
     return {"holds": "above", "fails": "not above", "unknown": "too near to tell"}[judged(figure.bounds, threshold)]
 
@@ -50,16 +51,13 @@ def estimate_text(
 def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> Iterator[str]:
     sampling = estimate.sampling
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
-    first, *more = wrapped(
-        f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
-    )
-    yield style(first, "warning")
-    yield from (style(line, "warning") for line in more)
+    how = f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}"
+    yield f"  {style(how, 'warning')}"
     rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if thresholds else "", "")]
-    for figure in estimate.figures:
+    for figure in estimate.every:
         mine = [one for one in thresholds if one[0].aspect == figure.aspect]
-        between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f}"
-        head = (figure.aspect, f"{figure.goal_count / sampling.runs:.4f}", between)
+        name = "expected value" if figure.aspect == "value" else figure.aspect
+        head = (name, *_numbers(figure, sampling))
         for number, (threshold, _, _) in enumerate(mine):
             limit = f"{threshold.relation} {number_text(threshold.value)}"
             verdict_words = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
@@ -70,18 +68,25 @@ def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> It
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
         yield f"  {'  '.join((*cells, row[4]))}"
-    if estimate.values is not None:
-        yield f"  the runs for the benefit are worth {float(estimate.values.expected()):.6g} on average"
     given_up = max(figure.unfinished for figure in estimate.figures)
     if given_up:
         yield f"  up to {given_up:,} of the runs had no end after {sampling.longest:,} steps: they count as either"
     yield style(f"  {estimate.steps:,} steps", "faint")
 
 
+def _numbers(figure: AspectEstimate | ValueEstimate, sampling: Sampling) -> tuple[str, str]:
+    """Return the estimated figure and its interval."""
+    if isinstance(figure, AspectEstimate):
+        return f"{figure.goal_count / sampling.runs:.4f}", f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f}"
+    is_bounded = not isinf(figure.bounds.low) and not isinf(figure.bounds.high)
+    between = f"{float(figure.bounds.low):.6g}..{float(figure.bounds.high):.6g}" if is_bounded else "no bounds"
+    return f"{figure.mean:.6g}", between
+
+
 def estimate_concise(participant: Participant, estimate: Estimate, thresholds: Sequence[Asking]) -> str:
     """Return one line for each threshold, or for each figure where nothing is asked."""
     lines: list[str] = []
-    for figure in estimate.figures:
+    for figure in estimate.every:
         name = f"{participant.name}.{figure.aspect}"
         line = sentence(figure, estimate)
         mine = [one for one in thresholds if one[0].aspect == figure.aspect]
@@ -93,11 +98,11 @@ def estimate_concise(participant: Participant, estimate: Estimate, thresholds: S
     return "\n".join(lines)
 
 
-def sentence(figure: AspectEstimate, estimate: Estimate) -> str:
+def sentence(figure: AspectEstimate | ValueEstimate, estimate: Estimate) -> str:
     """Return the estimate of one figure in a sentence."""
     sampling = estimate.sampling
-    between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f} ({100 * sampling.confidence:.6g} % sure)"
-    return f"estimated {figure.goal_count / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
+    number, between = _numbers(figure, sampling)
+    return f"estimated {number}, {between} ({100 * sampling.confidence:.6g} % sure), scheduler {sampling.scheduler}"
 
 
 def estimate_data(
@@ -120,24 +125,36 @@ def estimate_data(
                 "given_up": figure.unfinished,
                 "low": figure.bounds.low,
                 "high": figure.bounds.high,
-                "asked": [
-                    {
-                        "relation": threshold.relation,
-                        "threshold": number_data(threshold.value),
-                        "verdict": "unknown",
-                        "expected": "holds" if expected else "fails",
-                        "as_expected": False,
-                        "under_this_scheduler": side(figure, threshold),
-                        "place": place,
-                    }
-                    for threshold, expected, place in thresholds
-                    if threshold.aspect == figure.aspect
-                ],
+                "asked": _asked_data(figure, thresholds),
             }
             for figure in estimate.figures
         ],
+        "expected": None
+        if estimate.value is None
+        else {
+            "mean": estimate.value.mean,
+            "low": None if isinf(estimate.value.bounds.low) else float(estimate.value.bounds.low),
+            "high": None if isinf(estimate.value.bounds.high) else float(estimate.value.bounds.high),
+            "asked": _asked_data(estimate.value, thresholds),
+        },
         "values": None
         if estimate.values is None
         else [{"value": number_data(value), "share": float(share)} for value, share in estimate.values.chances],
         "steps": estimate.steps,
     }
+
+
+def _asked_data(figure: AspectEstimate | ValueEstimate, thresholds: Sequence[Asking]) -> list[Data]:
+    return [
+        {
+            "relation": threshold.relation,
+            "threshold": number_data(threshold.value),
+            "verdict": "unknown",
+            "expected": "holds" if expected else "fails",
+            "as_expected": False,
+            "under_this_scheduler": side(figure, threshold),
+            "place": place,
+        }
+        for threshold, expected, place in thresholds
+        if threshold.aspect == figure.aspect
+    ]

@@ -10,6 +10,8 @@ from cplc.checking.responsibility import Violation, lasso_evidence, neglected_se
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
 from cplc.language.groups import is_on
 from cplc.language.lifecycle import CLOSED
+from cplc.logic import formulas as f
+from cplc.logic.expressions import reads
 from cplc.report.deadline_account import DeadlineAccount, account_sentence, deadline_accounts
 from cplc.report.repairs import repair_sentences
 from cplc.report.step_text import counted, joined, shortened, step_text, ticks_text
@@ -32,6 +34,7 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
     Without the run, sentences about its steps are omitted.
     """
     if with_run:
+        yield from lasting_message_sentences(result)
         yield from violation_sentences(result)
         yield from deadline_sentences(result)
         if (lost := no_return_sentence(result)) is not None:
@@ -63,6 +66,30 @@ def violations_of(result: Result) -> tuple[Violation, ...]:
     if result.answer != "fails" or result.evidence is None or not has_trace(result.evidence):
         return ()
     return violations(result.system, narrate(result.system, result.evidence).run)
+
+
+def lasting_message_sentences(result: Result) -> Iterator[str]:
+    """Yield that a message stays true, where a property forbids it that means its sending: `AG (m -> AG !before)`."""
+    evidence = result.evidence
+    forbidden = f.invariant(result.question.formula)
+    is_check = result.question.kind not in ("property", "formula")
+    if evidence is None or is_check or not isinstance(forbidden, f.Implies):
+        return
+    operand = f.invariant(forbidden.right) or forbidden.right
+    run = told(result.system, evidence).run
+    if not isinstance(operand, f.Not) or not isinstance(operand.operand, f.Atom) or len(run.moves) < 2:
+        return
+    states, names = run.states, reads(operand.operand.condition)
+    variables = [result.system.variable.get(name) for name in names]
+    copies = [one.name for one in variables if one is not None and one.kind == "copy"]
+    if len(names) != 1 or not copies or not all(state[copies[0]] for state in states[-2:]):
+        return
+    since = next(at for at, state in enumerate(states) if state[copies[0]])
+    message = result.system.variable[copies[0]].about
+    yield (
+        f"`{message}` is true since step {since}, as long as nothing resets it; if the property is about sending it, "
+        f"write `does(send {message})`."
+    )
 
 
 def violation_sentences(result: Result) -> Iterator[str]:

@@ -18,7 +18,19 @@ from cplc.diagnostics.render import rendered
 from cplc.records import dataclass
 from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
-from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
+from cplc.report.run_charts import (
+    Chart,
+    Column,
+    Life,
+    Row,
+    Sight,
+    chart_of,
+    columns_of,
+    lives_of,
+    rows_of,
+    sights_of,
+    source_of,
+)
 from cplc.report.step_text import knowledge_text, place
 from cplc.report.text import expectation, result_text
 from cplc.report.trace_narration import has_trace, told
@@ -49,6 +61,15 @@ class _Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class _Whole:
+    """The pictures of a run with all its steps."""
+
+    chart: Chart | None
+    lives: tuple[Life, ...]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Shown:
     """A run: in words, as a chart, and what becomes of commitments."""
 
@@ -57,8 +78,12 @@ class _Shown:
     loop: int | None
     chart: Chart | None
     lives: tuple[Life, ...]
+    columns: tuple[Column, ...]
+    """The columns of ``lives``."""
+    whole: _Whole | None
+    """All steps, if some are folded in the chart and the columns."""
     sights: tuple[Sight, ...]
-    states: tuple[int, ...]
+    states: tuple[Column, ...]
     parts: tuple[tuple[bool, tuple[Row, ...]], ...]
     """The rows in sequence; True for those that do not matter, and are folded."""
     is_all: bool
@@ -215,12 +240,22 @@ def _shown(result: Result, file: str | None) -> _Shown | None:
         narration = replace(narration, marks=narration.marks[1:])
     told_rows, end = rows_of(result.system, narration)
     rows = tuple(replace(row, place=_place_on_page(row.place, file)) for row in told_rows)
-    drawn = narration if settled is None else replace(narration, run=_beginning(narration.run, settled))
-    lives, chart = lives_of(result.system, narration), chart_of(result.system, drawn)
+    lives, states = lives_of(result.system, narration), columns_of(len(rows) + 1)
+    whole = None
+    shown_lives, columns = lives, states
+    if settled is not None:
+        chart = chart_of(result.system, replace(narration, run=_beginning(narration.run, settled)))
+    else:
+        chart = chart_of(result.system, narration, folds)
+    if folds:
+        whole = _Whole(chart_of(result.system, narration), lives, states)
+        columns = columns_of(len(rows) + 1, folds)
+        hidden = {position + 1 for fold in folds for position in fold}
+        shown_lives = tuple(one for one in lives if any(at and at not in hidden for _, at, _ in one.spans))
     is_all = not narration.asides and narration.pair is None and narration.strategy is None
     sights = sights_of(result.system, narration)
     return _Shown(
-        rows, end, narration.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), _parts(rows, folds), is_all
+        rows, end, narration.run.loop, chart, shown_lives, columns, whole, sights, states, _parts(rows, folds), is_all
     )
 
 

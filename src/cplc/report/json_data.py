@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from cplc.checking.responsibility import Violation
@@ -21,7 +21,7 @@ from cplc.report.failure_explanation import (
 )
 from cplc.report.step_text import changes, knowledge_text, step_text
 from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
-from cplc.report.trace_narration import decisive, has_trace, narrate
+from cplc.report.trace_narration import decisive, has_trace, recorded
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -210,10 +210,14 @@ def _because(system: System, evidence: Evidence) -> list[Data]:
 
 
 def _story(system: System, evidence: Evidence) -> Data:
-    """Return the joined run and the marks of its states."""
-    narration = narrate(system, evidence)
+    """Return the joined run, with the steps marked that do not matter, and the marks of its states."""
+    narration = recorded(system, evidence)
+    steps = [
+        {**step, "relevant": at not in narration.irrelevant} for at, step in enumerate(_steps(system, narration.run))
+    ]
     return {
         **run_data(system, narration.run),
+        "steps": steps,
         "marks": [{"at": position, "text": text} for position, text in narration.marks],
     }
 
@@ -280,12 +284,15 @@ def trace(result: Result) -> str | None:
     """Return the run that the result shows, if it has one."""
     if result.evidence is None or not has_trace(result.evidence):
         return None
-    run = narrate(result.system, result.evidence).run
-    return run_trace(result.system, run, f"{result.question.name}: {result.question.text}", result.answer)
+    narration = recorded(result.system, result.evidence)
+    description = f"{result.question.name}: {result.question.text}"
+    return run_trace(result.system, narration.run, description, result.answer, narration.irrelevant)
 
 
-def run_trace(system: System, run: Run, description: str, status: str) -> str:
-    """Return any run with its description."""
+def run_trace(
+    system: System, run: Run, description: str, status: str, irrelevant: Collection[int] | None = None
+) -> str:
+    """Return any run with its description, and which steps matter if that has been examined."""
     taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
     if system.is_synchronous:
         taken = [", ".join(move.actions) for move in run.moves]
@@ -297,6 +304,7 @@ def run_trace(system: System, run: Run, description: str, status: str) -> str:
             "description": description,
             "status": status,
             "steps": [name or "idle" for name in taken],
+            **({} if irrelevant is None else {"relevant": [at not in irrelevant for at in range(len(taken))]}),
         },
         "vars": [variable.name for variable in system.variables],
         "states": [{"#meta": {"index": index}, **_state(state)} for index, state in enumerate(states)],

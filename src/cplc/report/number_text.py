@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, inf, isinf, log10
@@ -18,7 +17,6 @@ MOST = 8
 MAX_DECIMAL_PLACES = 13
 MAX_FRACTION_LENGTH = 20
 _CLOSE = 1e-9
-_WIDTH = 118
 _INFINITE = {inf: "infinite", -inf: "minus infinite"}
 
 
@@ -62,7 +60,7 @@ def percent(share: Number) -> str:
 def money(amount: Number) -> str:
     """Return a value as it would be written in the file, with at most two decimals unless it is smaller."""
     exact = float(amount)
-    if isinstance(amount, Fraction) and len(number_text(amount)) <= 6:
+    if isinstance(amount, Fraction) and (100 * amount).denominator == 1:
         return number_text(amount)
     return f"{exact:.2f}".rstrip("0").rstrip(".") if abs(exact) >= 0.1 else f"{exact:.2g}"
 
@@ -78,15 +76,3 @@ def number_data(number: Number) -> dict[str, object]:
 def some(shown: Sequence[str]) -> str:
     """Return the first of them, and how many more there are."""
     return ", ".join(shown[:MOST]) + (f" and {len(shown) - MOST} more" if len(shown) > MOST else "")
-
-
-def wrapped(line: str, indent: str) -> list[str]:
-    """Return the line as several that fit a page, those after the first further in."""
-    return textwrap.wrap(
-        line,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

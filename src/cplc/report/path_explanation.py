@@ -26,6 +26,8 @@ def claim_text(formula: Formula, holds: bool) -> str:
         return f"{claim_text(formula.left, True)}, {claim_text(formula.right, False)}"
     if isinstance(formula, f.And if holds else f.Or) and formula.operands:
         return ", ".join(claim_text(operand, holds) for operand in formula.operands)
+    if isinstance(formula, f.Enforces) and (promise := kept_commitment(formula)) is not None:
+        return f"{' and '.join(formula.group)} {'can' if holds else 'cannot'} keep `{promise}`, whatever others do"
     if isinstance(formula, f.KnownFrom) and isinstance(formula.operand, f.Implies):
         content = formula.operand.right
         if OFFERED in formula.observer:
@@ -35,6 +37,17 @@ def claim_text(formula: Formula, holds: bool) -> str:
         # part of a commitment where something is promised
         return f"`C({formula.observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
     return f"{quoted(formula)} {'holds' if holds else 'fails'}"
+
+
+def kept_commitment(formula: f.Enforces) -> str | None:
+    """Return the commitment to a temporal content that the debtor can keep by the formula of `honourable`, or None."""
+    goal = formula.goal
+    if not isinstance(goal, f.Until) or not isinstance(goal.left, f.Atom):
+        return None
+    begun = goal.left.text.removeprefix("open(").removesuffix(")")
+    on_course = f"{begun} is on course"
+    is_kept = any(isinstance(one, f.Atom) and one.text == on_course for one in f.subformulas(goal.right))
+    return begun if is_kept else None
 
 
 def decisive_operands(facts: ThreeValuedRun, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:

@@ -8,7 +8,7 @@ from cplc.decision.results import VERDICT_OF_PLAN, Bounds, LineResult, PlanFigur
 from cplc.records import dataclass
 from cplc.report.decision_text import strategy_lines
 from cplc.report.layout import Part, Style, plain
-from cplc.report.number_text import bounds_text, money, number_data, percent, wrapped
+from cplc.report.number_text import bounds_text, money, number_data, percent
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Threshold
 
@@ -74,12 +74,12 @@ def plan_lines(system: System, line: JudgedLine, style: Style) -> Iterator[str]:
     """Yield the lines about one line of thresholds."""
     result = line.result
     for sentence in line.sentences:
-        yield from wrapped(sentence, "  ")
+        yield f"  {sentence}"
     yield f"  {line.text}: {verdict_text(line, style)}  {style(line.place, 'place')}"
     if result.reason:
-        yield from wrapped(result.reason, "    ")
+        yield f"    {result.reason}"
     for finding in line_findings(result):
-        yield from wrapped(finding, "    ")
+        yield f"    {finding}"
     if result.plan is not None and result.plan.plan is not None and result.plan.plan.situations:
         yield "    the plan:"
         yield from (f"  {one}" for one in strategy_lines(system, result.plan.plan))

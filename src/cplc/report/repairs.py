@@ -77,7 +77,8 @@ def _awaited(system: System, message: Message, dead: list[str]) -> list[str]:
 def _dead_messages(result: Result) -> Iterator[str]:
     """Yield which messages are never received because others are not, and those that are the first cause."""
     system = result.question.system or result.system
-    dead = [name for name in _QUOTED.findall(" ".join(result.findings)) if name in system.message]
+    quoted = dict.fromkeys(_QUOTED.findall(" ".join(result.findings)))
+    dead = [name for name in quoted if name in system.message]
     waits = {name: _awaited(system, system.message[name], dead) for name in dead}
     causes = [name for name in dead if not waits[name]]
     for name in dead[:_MAX_MESSAGES]:
@@ -86,4 +87,4 @@ def _dead_messages(result: Result) -> Iterator[str]:
             yield f"`{name}` waits for {names}."
     if causes and len(causes) < len(dead):
         names = joined([f"`{name}`" for name in causes[:_MAX_MESSAGES]], "and")
-        yield f"Begin with {names}: no message that can be received makes the guard true."
+        yield f"Begin with {names}: no other message of these is awaited."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -34,6 +36,8 @@ class Stroke:
     label: str
     label_x: int
     label_y: int
+    last: int | None = None
+    """The last of the folded steps that it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,33 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """One state of the run, by its number, or those of folded steps: the last of them is shown."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """A commitment or claim: its states, each with the step that it begins after and how many states it lasts."""
 
     name: str
     parties: str
     spans: tuple[tuple[str, int, int], ...]
+
+    def columns(self, columns: Sequence[Column]) -> tuple[tuple[str, int, int, int], ...]:
+        """Return the values that the columns show, each with its first and last state and its number of columns."""
+        value = [value for value, _, length in self.spans for _ in range(length)]
+        shown: list[tuple[str, int, int, int]] = []
+        for column in columns:
+            now = value[column.last]
+            if shown and shown[-1][0] == now:
+                _, first, _, width = shown.pop()
+                shown.append((now, first, column.last, width + 1))
+            else:
+                shown.append((now, column.first, column.last, 1))
+        return tuple(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +116,47 @@ def rows_of(system: System, narration: Narration) -> tuple[tuple[Row, ...], tupl
     return tuple(rows), tuple(text for at, text in narration.marks if at == len(narration.run.moves))
 
 
-def chart_of(system: System, narration: Narration) -> Chart | None:
-    """Return the sequence chart of a run; none of a run without steps, of a very long one, or of rounds."""
+def columns_of(states: int, folds: Sequence[range] = ()) -> tuple[Column, ...]:
+    """Return a column for each state, and one for the states after the moves of a fold."""
+    ends = {fold.start + 1: fold.stop for fold in folds}
+    columns: list[Column] = []
+    while (first := columns[-1].last + 1 if columns else 0) < states:
+        columns.append(Column(first, ends.get(first, first)))
+    return tuple(columns)
+
+
+def chart_of(system: System, narration: Narration, folds: Sequence[range] = ()) -> Chart | None:
+    """Return the sequence chart of a run; none of a run without steps, of a very long one, or of rounds.
+
+    The moves in each of the ``folds`` are one row.
+    """
     moves = narration.run.moves
-    if not moves or len(moves) > MAX_DRAWN_STEPS or system.players:
+    rows = len(moves) - sum(len(fold) - 1 for fold in folds)
+    if not moves or rows > MAX_DRAWN_STEPS or system.players:
         return None
-    places = _places(system, moves)
+    fold_at = {position: fold for fold in folds for position in fold}
+    shown = tuple(move for position, move in enumerate(moves) if position not in fold_at)
+    places = _places(system, shown)
     drawing = _Drawing(system, places)
     strokes: list[Stroke] = []
-    before = narration.run.start
+    before, row = narration.run.start, 0
+    row_of_state = [0]
     for number, move in enumerate(moves, 1):
-        strokes += drawing.strokes(number, before, move)
+        fold = fold_at.get(number - 1)
+        if fold is None:
+            row += 1
+            strokes += drawing.strokes(number, row, before, move)
+        else:
+            if number - 1 == fold.start:
+                row += 1
+                strokes.append(drawing.fold(fold, row))
+            strokes += drawing.folded(row, before, move)
+        row_of_state.append(row)
         before = move.state
     strokes += drawing.lost()
-    bottom = _TOP + _ROW * (len(moves) + 1)
-    loop = None if narration.run.loop is None else (_TOP + _ROW * narration.run.loop + _ROW // 2, bottom - _ROW // 2)
+    bottom = _TOP + _ROW * (row + 1)
+    beginning = None if narration.run.loop is None else _TOP + _ROW * row_of_state[narration.run.loop] + _ROW // 2
+    loop = None if beginning is None else (beginning, bottom - _ROW // 2)
     width = 2 * _LEFT + _BETWEEN * max(1, len(places) - 1)
     return Chart(width, bottom, tuple(places.items()), tuple(strokes), loop)
 
@@ -126,15 +177,14 @@ def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
 class _Drawing:
     system: System
     places: dict[str, int]
-    _flying: dict[tuple[str, str], list[tuple[int, int, str]]] | None = None
-    """Messages in flight and their receivers: step and height of the send, and the name."""
+    _flying: dict[tuple[str, str], list[tuple[int | None, int, str]]] = field(default_factory=dict)
+    """Messages in flight and their receivers: step (None in a fold) and height of each send, and the name."""
 
-    def strokes(self, number: int, before: State, move: Move) -> list[Stroke]:
-        y = _TOP + _ROW * number
+    def strokes(self, number: int, row: int, before: State, move: Move) -> list[Stroke]:
+        y = _TOP + _ROW * row
         text = step_text(self.system, before, move)
         step = None if move.step is None else self.system.steps[move.step]
         message = None if step is None else self.system.message.get(step.event)
-        flying = self._flying = {} if self._flying is None else self._flying
         if step is None or message is None or step.kind in ("tick", "restart", "duplicate"):
             return [self._wide(number, y, text)]
         x1 = self.places[message.sender]
@@ -145,22 +195,48 @@ class _Drawing:
                 return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6) for x2 in ends]
             case "send":
                 for receiver in message.receivers:
-                    flying.setdefault((step.event, receiver), []).append((number, y, label))
+                    self._flying.setdefault((step.event, receiver), []).append((number, y, label))
                 return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
             case "lose":
                 receiver = lost_to(message, step)
-                sent = first_sent(flying, (step.event, receiver))
+                sent = first_sent(self._flying, (step.event, receiver))
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 middle = (x1 + self.places[receiver]) // 2
                 return [Stroke("lost", number, x1, start, middle, y, label, middle, y - 2)]
             case _:
                 x2 = self.places[step.actor]
-                sent = first_sent(flying, (step.event, step.actor))
+                sent = first_sent(self._flying, (step.event, step.actor))
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 label = step.event if sent is None else sent[2]
-                # Near the sender: where messages cross, their middles meet.
-                at_x, at_y = x1 + (x2 - x1) * 3 // 10, start + (y - start) * 3 // 10 - 7
-                return [Stroke("sent", number, x1, start, x2, y, label, at_x, at_y)]
+                return [self._arrow(number, x1, start, x2, y, label)]
+
+    def fold(self, fold: range, row: int) -> Stroke:
+        """Return the stroke of folded moves."""
+        text = f"… {len(fold)} steps that do not matter"
+        return replace(self._wide(fold.start + 1, _TOP + _ROW * row, text), last=fold.stop)
+
+    def folded(self, row: int, before: State, move: Move) -> list[Stroke]:
+        """Return the strokes of a folded move: a message that was sent before the fold arrives in it."""
+        step = None if move.step is None else self.system.steps[move.step]
+        message = None if step is None else self.system.message.get(step.event)
+        if step is None or message is None or step.kind == "duplicate":
+            return []
+        y = _TOP + _ROW * row
+        if step.kind == "send":
+            label = step_text(self.system, before, move).partition(" : ")[2] or step.event
+            for receiver in message.receivers:
+                self._flying.setdefault((step.event, receiver), []).append((None, y, label))
+            return []
+        receiver = lost_to(message, step) if step.kind == "lose" else step.actor
+        number, start, label = first_sent(self._flying, (step.event, receiver)) or (None, y, "")
+        if number is None or step.kind == "lose":
+            return []
+        return [self._arrow(number, self.places[message.sender], start, self.places[step.actor], y, label)]
+
+    @staticmethod
+    def _arrow(step: int, x1: int, y1: int, x2: int, y2: int, label: str) -> Stroke:
+        # The label is near the sender: where messages cross, their middles meet.
+        return Stroke("sent", step, x1, y1, x2, y2, label, x1 + (x2 - x1) * 3 // 10, y1 + (y2 - y1) * 3 // 10 - 7)
 
     def _wide(self, number: int, y: int, text: str) -> Stroke:
         last = max(self.places.values(), default=_LEFT + _BETWEEN)
@@ -170,8 +246,10 @@ class _Drawing:
     def lost(self) -> list[Stroke]:
         """Return what is still in flight at the end."""
         strokes: list[Stroke] = []
-        flying = (((*ends, *one)) for ends, several in (self._flying or {}).items() for one in several)
+        flying = ((*ends, *one) for ends, several in self._flying.items() for one in several)
         for event, receiver, number, y, label in flying:
+            if number is None:
+                continue
             x1, x2 = self.places[self.system.message[event].sender], self.places[receiver]
             middle = (x1 + x2) // 2
             strokes.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))

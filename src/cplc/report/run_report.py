@@ -9,7 +9,7 @@ from typing import Final
 from cplc.control_characters import printable
 from cplc.logic.expressions import value_text
 from cplc.report.json_data import Data, run_data
-from cplc.report.layout import Style, plain
+from cplc.report.layout import DEFAULT_WIDTH, Layout, Style, list_lines, plain
 from cplc.report.run_charts import lives_of
 from cplc.report.step_text import (
     HIDDEN,
@@ -42,18 +42,20 @@ ENDINGS: Final[dict[Ending, str]] = {
 }
 
 
-def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0) -> Iterator[str]:
+def run_text(system: System, run: Run, style: Style | Layout = plain, *, length: int = 0) -> Iterator[str]:
     """Yield the steps of a run that has this length at least, and what became of each commitment."""
+    layout = Layout.of(style)
     if run.moves:
-        for line in run_lines(system, run, (), style):
+        for line in run_lines(system, run, (), layout.indented(2)):
             yield f"  {printable(line)}"
     if length > len(run.moves):
         yield f"  and {length - len(run.moves):,} more steps"
     lives = lives_of(system, Narration(run, (), (), None))
     if lives:
-        yield "  " + style("what becomes of commitments, with the step after which each state begins:", "faint")
+        heading = "what becomes of commitments, with the step after which each state begins:"
+        yield from (layout.style(line, "faint") for line in layout.wrapped(heading, "  ", "    "))
     names = [f"{life.name} ({life.parties})" for life in lives]
-    for line in life_lines(names, [[(value, at) for value, at, _ in life.spans] for life in lives]):
+    for line in life_lines(names, [[(value, at) for value, at, _ in life.spans] for life in lives], layout.width - 2):
         yield f"  {line}"
 
 
@@ -147,22 +149,22 @@ def shown_data(system: System, run: Run, length: int, ending: Ending) -> Data:
 # --- replayed runs
 
 
-def replayed_text(system: System, one: Replayed, file: str, style: Style = plain) -> str:
+def replayed_text(system: System, one: Replayed, file: str, style: Style | Layout = plain) -> str:
     """Return a replayed run, and where it does not fit the file."""
-    return "".join(f"{line}\n" for line in _replayed(system, one, file, style))
+    return "".join(f"{line}\n" for line in _replayed(system, one, file, Layout.of(style)))
 
 
-def _replayed(system: System, one: Replayed, file: str, style: Style) -> Iterator[str]:
+def _replayed(system: System, one: Replayed, file: str, layout: Layout) -> Iterator[str]:
     yield f"run {one.recorded.name}: {len(one.recorded.steps):,} {_plural('step', len(one.recorded.steps))}"
     if one.run is not None:
-        yield from run_text(system, one.run, style)
+        yield from run_text(system, one.run, layout)
     if one.ignored:
         yield f"  not compared, because {file} has no such variables: {_some(one.ignored, 8)}"
     if one.misfit is None:
-        yield f"  {style('fits', 'good')} {file}"
+        yield f"  {layout.style('fits', 'good')} {file}"
     else:
         at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
-        yield f"  {style('does not fit', 'bad')} {file} {at}: {one.misfit.message}"
+        yield f"  {layout.style('does not fit', 'bad')} {file} {at}: {one.misfit.message}"
         yield from (f"    {reason}" for reason in one.misfit.reasons)
         if one.misfit.instead:
             yield f"    possible there: {_some(one.misfit.instead, 12)}"
@@ -195,16 +197,23 @@ def replayed_data(system: System, one: Replayed) -> Data:
 # --- One state in words: what an agent sees, and how every commitment stands
 
 
-def choices_text(system: System, state: State, choices: Sequence[Choice], most: int) -> Iterator[str]:
-    """Yield the numbered ways on, with what each changes."""
+def choices_text(
+    system: System, state: State, choices: Sequence[Choice], most: int, columns: int = DEFAULT_WIDTH
+) -> Iterator[str]:
+    """Yield the numbered ways on, with what each changes: beside them if there is room, else in lines of their own."""
     rows = []
     for choice in choices[:most]:
         move = choice.move
         effects = [*changes(system, state, move), *(f"{name} = {value_text(value)}" for name, value in choice.chosen)]
-        rows.append((step_text(system, state, move), ", ".join(effects)))
+        rows.append((step_text(system, state, move), effects))
     width = min(48, max((len(what) for what, _ in rows), default=0))
-    for number, (what, effects_text) in enumerate(rows, 1):
-        yield printable(f"  {number:>3}  {what:<{width}}  {effects_text}".rstrip())
+    lines = [f"  {number:>3}  {what:<{width}}  {', '.join(effects)}" for number, (what, effects) in enumerate(rows, 1)]
+    if max(map(len, lines), default=0) <= columns:
+        yield from (printable(line.rstrip()) for line in lines)
+    else:
+        for number, (what, effects) in enumerate(rows, 1):
+            yield printable(f"  {number:>3}  {what}")
+            yield from map(printable, list_lines(effects, columns, "         "))
     if len(choices) > most:
         yield f"       and {len(choices) - most} more; `all` lists them"
 

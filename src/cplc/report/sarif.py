@@ -17,10 +17,9 @@ from cplc.diagnostics.rules import RULES
 from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.step_text import changes, step_text
-from cplc.report.trace_narration import has_trace, narrate
+from cplc.report.trace_narration import Narration, has_trace, recorded
 from cplc.source import Source, Span
 from cplc.system.model import System
-from cplc.system.trace import Run
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[dict[Standing, str]] = {
@@ -216,24 +215,26 @@ def _verdict(result: Result, standing: Standing, outcome: Outcome) -> Data:
     }
     evidence = result.evidence
     if evidence is not None and has_trace(evidence):
-        flows = _flows(result.system, narrate(result.system, evidence).run)
+        flows = _flows(result.system, recorded(result.system, evidence))
         if flows:
             result_data["codeFlows"] = [{"message": {"text": "the run, agent by agent"}, "threadFlows": flows}]
     return result_data
 
 
-def _flows(system: System, run: Run) -> list[Data]:
+def _flows(system: System, narration: Narration) -> list[Data]:
     """Return what each agent does on a run; the numbers of the steps are those of the whole run."""
     flows: dict[str, list[Data]] = {}
-    before = run.start
-    for number, move in enumerate(run.moves, 1):
+    before = narration.run.start
+    for number, move in enumerate(narration.run.moves, 1):
         step = None if move.step is None else system.steps[move.step]
         if step is not None:
             texts = [step_text(system, before, move), *changes(system, before, move)]
             location: Data = {"message": {"text": "; ".join(texts)}}
             if step.span is not None:
                 location = {**_location(step.span), **location}
-            flows.setdefault(step.actor, []).append({"executionOrder": number, "location": location})
+            importance = "unimportant" if number - 1 in narration.irrelevant else "important"
+            flow = flows.setdefault(step.actor, [])
+            flow.append({"executionOrder": number, "importance": importance, "location": location})
         before = move.state
     return [{"id": agent, "locations": steps} for agent, steps in flows.items()]
 

@@ -27,7 +27,7 @@ MIN_LIFE_WIDTH = 32
 _INDEX = re.compile(r"\[[^\]]*\]")
 MAX_FORMULA_LENGTH = 200
 Sent = TypeVar("Sent")
-"""What a drawing keeps of a sending."""
+"""The data that a drawing keeps of a sending."""
 
 HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
@@ -126,8 +126,12 @@ def variable_text(system: System, variable: Variable) -> str:
     match variable.kind:
         case "copy":
             message = system.message.get(variable.about)
-            how = "sent" if message and message.sender == variable.owner else "received"
-            return f"{variable.about} {how}"
+            if message and message.sender == variable.owner:
+                return f"{variable.about} sent"
+            if message is None or not message.has_several_receivers:
+                return f"{variable.about} received"
+            is_receiver = variable.owner in message.receivers
+            return f"{variable.about} received by {variable.owner}" if is_receiver else f"{variable.about} in effect"
         case "field":
             return f"{variable.about}.{_parameter(variable)} at {variable.owner}"
         case "view":

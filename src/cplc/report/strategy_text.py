@@ -8,6 +8,7 @@ from typing import assert_never
 from cplc.checking.results import PointOfNoReturn, Result
 from cplc.logic.expressions import value_text
 from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
+from cplc.report.path_explanation import kept_commitment
 from cplc.report.step_text import initial_values, step_text, variable_text
 from cplc.system.model import System
 from cplc.system.printer import formula_text, quoted
@@ -106,8 +107,8 @@ def _test_text(system: System, test: Test) -> str:
     if isinstance(value, bool):
         is_true = value == is_so
         if variable.kind == "copy":
-            message, _, how = text.rpartition(" ")
-            return text if is_true else f"{message} not {how}"
+            how = text.removeprefix(f"{variable.about} ")
+            return text if is_true else f"{variable.about} not {how}"
         return text if is_true else f"not {text}"
     return f"{text} {'=' if is_so else '!='} {value_text(value)}"
 
@@ -167,7 +168,8 @@ def no_return_sentence(result: Result) -> str | None:
     if lost is None or evidence is None:
         return None
     who = " and ".join(lost.able.group)
-    what = quoted(lost.able.goal)
+    promise = kept_commitment(lost.able)
+    what = quoted(lost.able.goal) if promise is None else f"that `{promise}` is kept"
     have = "has" if len(lost.able.group) == 1 else "have"
     if lost.step is None:
         began = f"from step {lost.since} on" if lost.since else "from the initial state on"

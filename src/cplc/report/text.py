@@ -60,9 +60,9 @@ def result_text(
     style: Style | Layout = plain,
     *,
     detail: Detail = "failures",
-    shown: Collection[ExcludedStates] = (),
+    shown: Collection[ExcludedStates | str] = (),
 ) -> str:
-    """Return the report on a result; runs to states ``shown`` before are omitted."""
+    """Return the report on a result; notes and runs to states ``shown`` before are omitted."""
     return "".join(f"{line.rstrip()}\n" for line in _result(result, Layout.of(style), detail, shown))
 
 
@@ -99,7 +99,7 @@ def is_usual_and_plain(result: Result) -> bool:
 
 
 class ResultWriter:
-    """Writer of results as they come; it joins usual checks that hold, and shows a run to excluded states once."""
+    """Writer of results as they come; usual checks that hold are joined, what is about the whole file is said once."""
 
     def __init__(
         self, write: Callable[[str], None], style: Style | Layout = plain, detail: Detail = "failures"
@@ -108,15 +108,16 @@ class ResultWriter:
         self._layout = Layout.of(style)
         self._detail: Detail = detail
         self._plain: list[Result] = []
-        self._excluded: list[ExcludedStates] = []
+        self._shown: list[ExcludedStates | str] = []
 
     def add(self, result: Result) -> None:
         if self._detail != "everything" and is_usual_and_plain(result):
             self._plain.append(result)
             return
         self.flush()
-        self._write(result_text(result, self._layout, detail=self._detail, shown=self._excluded))
-        self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
+        self._write(result_text(result, self._layout, detail=self._detail, shown=self._shown))
+        self._shown += [remark.excluded for remark in result.remarks if remark.excluded is not None]
+        self._shown += result.question.data_notes
 
     def flush(self) -> None:
         """Write the usual checks that are still to be written."""
@@ -133,10 +134,12 @@ def evidence_text(system: System, evidence: Evidence, style: Style | Layout = pl
 # --- the verdict
 
 
-def _result(result: Result, layout: Layout, detail: Detail, shown_before: Collection[ExcludedStates]) -> Iterator[str]:
+def _result(
+    result: Result, layout: Layout, detail: Detail, shown_before: Collection[ExcludedStates | str]
+) -> Iterator[str]:
     yield from headline(result, layout)
     places = Places(result.span)
-    for line in _about(result):
+    for line in _about(result, shown_before):
         yield from layout.wrapped(line, "  ", "    ")
     for remark in result.remarks:
         shows_states = detail != "verdicts" and remark.excluded not in shown_before
@@ -234,7 +237,7 @@ def expectation(result: Result) -> str:
     return " (as expected)" if result.as_expected else " (expected to fail)"
 
 
-def _about(result: Result) -> Iterator[str]:
+def _about(result: Result, shown_before: Collection[ExcludedStates | str]) -> Iterator[str]:
     if result.question.title:
         yield printable(result.question.title)
     if result.sizes is not None and result.sizes.text is not None:
@@ -249,7 +252,7 @@ def _about(result: Result) -> Iterator[str]:
         yield f"- {finding}"
     if len(result.findings) > MAX_FINDINGS:
         yield f"- and {len(result.findings) - MAX_FINDINGS} more"
-    notes = folded(result.notes)
+    notes = folded([note for note in result.notes if note not in shown_before])
     for note in notes[:MAX_FINDINGS]:
         yield f"note: {printable(note)}"
     if len(notes) > MAX_FINDINGS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -16,10 +16,10 @@ from cplc.records import dataclass
 from cplc.report.lasso_folding import shortest_lasso
 from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
-from cplc.system.model import System
+from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Run
 
-__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "told"]
+__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "recorded", "told"]
 
 
 MIN_FOLDED: Final = 3
@@ -47,8 +47,13 @@ class Narration:
 
     @property
     def folds(self) -> tuple[range, ...]:
-        """The positions of moves that are folded: several in sequence that do not matter, with no mark between them."""
-        stops = {position for position, _ in (*self.marks, *self.asides)} | {self.run.loop}
+        """The positions of moves that are folded: several in sequence that do not matter, with no mark between them.
+
+        A loop may begin in a fold, unless nothing changes in it: the report then ends with its beginning.
+        """
+        stops = {position for position, _ in (*self.marks, *self.asides)}
+        if self.run.loop is not None and _rests(self.run.states[self.run.loop :]):
+            stops.add(self.run.loop)
         folds: list[range] = []
         for position in range(len(self.run.moves)):
             if position not in self.irrelevant:
@@ -58,6 +63,10 @@ class Narration:
             else:
                 folds.append(range(position, position + 1))
         return tuple(fold for fold in folds if len(fold) >= MIN_FOLDED)
+
+
+def _rests(loop: Sequence[State]) -> bool:
+    return all(state == loop[0] for state in loop)
 
 
 def narrate(system: System, evidence: Evidence) -> Narration:
@@ -91,10 +100,22 @@ def told(system: System, evidence: Evidence) -> Narration:
         at, claim = settled
         first = (narration.marks[0], *(mark for mark in narration.marks[1:] if mark[0] < at))
         staying, end = (at, f"from here on {claim}, whatever anybody does"), (len(narration.run.moves), _END)
-        irrelevant = frozenset(range(at, len(narration.run.moves)))
-        return replace(narration, settled=at, marks=(*first, staying, end), irrelevant=irrelevant)
-    narration = _once_around(system, narration)
-    return replace(narration, irrelevant=irrelevant_steps(system, evidence.formula, narration.run))
+        narration = replace(narration, settled=at, marks=(*first, staying, end))
+    else:
+        narration = _once_around(system, narration)
+    return replace(narration, irrelevant=_irrelevant_moves(system, evidence, narration.run))
+
+
+def recorded(system: System, evidence: Evidence) -> Narration:
+    """Return the narration for other programs: the whole run, with the moves marked that do not matter."""
+    narration = narrate(system, evidence)
+    return replace(narration, irrelevant=_irrelevant_moves(system, evidence, narration.run))
+
+
+def _irrelevant_moves(system: System, evidence: Evidence, run: Run) -> frozenset[int]:
+    if (settled := _settled(evidence)) is not None:
+        return frozenset(range(settled[0], len(run.moves)))
+    return irrelevant_steps(system, evidence.formula, run)
 
 
 def _once_around(system: System, narration: Narration) -> Narration:

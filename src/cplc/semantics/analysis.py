@@ -184,11 +184,24 @@ def analyse(
         ):
             checked, table, protocol_instance = outcome
             instances = _Instances(table, protocol_instance, library, templates)
+    if not problems.errors:
+        for signature in library.signatures[0]:
+            if _has_ranges(signature):
+                from cplc.semantics.value_ranges import range_warnings
+
+                problems.extend(range_warnings(templates[signature]))
     if chosen is not None and not problems.errors:
         report_unused(library, chosen, expression_checker.references.used)
     problems.extend(precedence_warnings(file))
     index = index_of(library, expression_checker.references.places)
     return Analysis(checked, problems.sorted(), index, instances)
+
+
+def _has_ranges(signature: resolved.Signature) -> bool:
+    """Return whether a variable or a payload has a declared type."""
+    return any(role.variables for role in signature.roles) or any(
+        isinstance(symbol, resolved.MessageSymbol) and symbol.parameters for symbol in signature.symbols.values()
+    )
 
 
 def _chosen(
@@ -226,6 +239,12 @@ def _instantiated(
     if protocol_instance is None:
         return None
     checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
+    if checked.has_data:
+        from cplc.semantics.data_lints import report_open_types
+        from cplc.semantics.data_values import with_values
+
+        checked = with_values(checked)
+        report_open_types(table, checked)
     check_operations(table, checked)
     if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.run_contents import check_contents

@@ -86,6 +86,9 @@ class ContentLints:
         elif not is_about_runs(commitment.consequent) and self._plain(condition) == self._plain(commitment.consequent):
             message = f"`{name}` is fulfilled by its own antecedent, so it is never active{late}"
             yield rules.NEVER_ACTIVE, message, Note("let the content be what the debtor does in return")
+        elif commitment.expires is not None and self._plain(condition) == t.TRUE:
+            message = f"`{name}` is never conditional, since its antecedent is true, so `expires` never runs"
+            yield rules.IDLE_DEADLINE, message, Note("`within` limits how long it is active; leave `expires` out")
 
     def _trivial(self, commitment: model.Commitment) -> Iterator[Finding]:
         name, content = commitment.name, commitment.consequent

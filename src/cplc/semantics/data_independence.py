@@ -15,6 +15,7 @@ from itertools import chain
 from cplc.records import dataclass
 from cplc.semantics import resolved
 from cplc.semantics.resolved import RoleSymbol
+from cplc.semantics.types import Data
 from cplc.source import Span
 
 
@@ -72,6 +73,9 @@ class UniformityCheck:
     def _of_signature(self) -> Iterator[NotUniform]:
         """Yield violations in ranges, sizes and values, which may depend on the number of members."""
         signature = self.template.signature
+        for template in self.templates.values():
+            if (place := _open_type(template.signature)) is not None:
+                yield NotUniform("the number of values that stand for all depends on the number of members", place)
         for parameter in signature.parameters.values():
             if parameter.name != self.parameter:
                 yield from self._reader(parameter.span).obstacles(parameter.declared, parameter.default)
@@ -225,6 +229,14 @@ class _Reader:
 
     def _because(self, message: str) -> NotUniform:
         return NotUniform(message, self.span)
+
+
+def _open_type(signature: resolved.Signature) -> Span | None:
+    """Return a field or variable with any number of values."""
+    declared = [(one.declared, one.span) for role in signature.roles for one in role.variables.values()]
+    messages = (one for one in signature.symbols.values() if isinstance(one, resolved.MessageSymbol))
+    declared += [(one, message.span) for message in messages for one in message.parameters.values()]
+    return next((span for one, span in declared if isinstance(one.type, Data)), None)
 
 
 def _is_number_of_role(node: object) -> bool:

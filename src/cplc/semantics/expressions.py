@@ -9,8 +9,10 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
+from cplc.language.amounts import MAX_DIGITS, amounts_of, currency_in
 from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
+from cplc.language.quotes import quoted
 from cplc.language.words import AGE, EVENTS
 from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -18,7 +20,7 @@ from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
-from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
+from cplc.semantics.types import BOOL, DECIMAL, INT, PATH, TEXT, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
@@ -115,6 +117,7 @@ class ExpressionChecker:
             return self._condition(expr, scope, purpose)
         tree, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
         tree, type_ = resolved.as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
+        tree, type_ = self._as_amount(expr, tree, type_, expected)
         if not types.fits(type_, expected):
             self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {described(expected)}, found {described(type_)}")
             return resolved.FALSE
@@ -204,7 +207,11 @@ class ExpressionChecker:
     def _dispatch(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         match expr:
             case ast.Literal_(value):
+                if isinstance(value, str):
+                    return resolved.LiteralTree(quoted(value)), TEXT
                 return resolved.LiteralTree(value), BOOL if isinstance(value, bool) else INT
+            case ast.Amount(text):
+                return self._amount(expr, currency_in(text))
             case ast.Duration():
                 return self._ticks_of(expr, scope), INT
             case ast.Ref():
@@ -322,8 +329,9 @@ class ExpressionChecker:
             case resolved.FactSymbol():
                 return resolved.FactAt(instance, ref.span), BOOL
             case resolved.CommitmentSymbol():
-                active = f"active({ref.span.text})"
-                hint = suggestion(f"ask for its state: `{active}`", active)
+                state = "fulfilled" if purpose is Purpose.GOAL else "active"
+                predicate = f"{state}({ref.span.text})"
+                hint = suggestion(f"ask for its state: `{predicate}`", predicate)
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
             case resolved.ClaimSymbol():
@@ -486,6 +494,8 @@ class ExpressionChecker:
         match expr.op:
             case "!":
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
+            case "-" if isinstance(expr.operand, ast.Amount):
+                return self._amount(ast.Amount(f"-{expr.operand.text}", span=expr.span), currency_in(expr.operand.text))
             case "-":
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case op if purpose in _ABOUT_RUNS:
@@ -516,11 +526,7 @@ class ExpressionChecker:
                 )
                 return resolved.Apply(op, operands, expr.span), INT
             case "<" | "<=" | ">" | ">=":
-                operands = (
-                    self._number(expr.left, scope, purpose),
-                    self._number(expr.right, scope, purpose),
-                )
-                return resolved.Apply(op, operands, expr.span), BOOL
+                return self._order(expr, scope, purpose)
             case "=" | "!=":
                 return self._equality(expr, scope, purpose)
             case "->" | "<->":
@@ -534,6 +540,46 @@ class ExpressionChecker:
                     self.path_formula(expr.right, scope, purpose)[0],
                 )
                 return resolved.Apply(op, (left, right), expr.span, bound, expr.in_ticks, low), PATH
+
+    def _amount(self, expr: ast.Amount, currency: str) -> Typed:
+        """Return a constant amount; one without a currency is of the type that it is compared with."""
+        type_ = types.Data(f"money({currency})") if currency else DECIMAL
+        return self._as_amount(expr, resolved.LiteralTree(expr.text), type_, type_)
+
+    def _as_amount(self, expr: ast.Expr, tree: resolved.Tree, type_: Type, expected: Type) -> Typed:
+        """Return a constant number as an amount of the expected type, if it is one."""
+        amounts = amounts_of(expected.name) if isinstance(expected, types.Data) else None
+        is_number = type_ in (INT, DECIMAL, expected) and isinstance(tree, resolved.LiteralTree)
+        if amounts is None or not is_number or not isinstance(tree, resolved.LiteralTree):
+            return tree, type_
+        if type_ in (INT, DECIMAL) and amounts.currency:
+            return tree, type_
+        units = amounts.units(str(tree.value))
+        if units is None:
+            what = f"`{expected.name}`" if isinstance(expected, types.Data) else "this type"
+            places = f"{amounts.places} decimal place{'' if amounts.places == 1 else 's'}"
+            message = f"`{expr.span.text}` is no value of {what}: it has {MAX_DIGITS} digits, {places} of them"
+            self._error(rules.VALUE_OUT_OF_RANGE, expr.span, message)
+            return _WRONG
+        return resolved.LiteralTree(amounts.text(units)), expected
+
+    def _order(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
+        """Return a comparison of numbers or of amounts of one type."""
+        (left, left_type), (right, right_type) = (
+            resolved.as_number(*self._expr(operand, scope, purpose, None)) for operand in (expr.left, expr.right)
+        )
+        left, left_type = self._as_amount(expr.left, left, left_type, right_type)
+        right, right_type = self._as_amount(expr.right, right, right_type, left_type)
+        is_amount = isinstance(left_type, types.Data) and amounts_of(left_type.name) is not None
+        if is_amount and types.fits(right_type, left_type):
+            return resolved.Apply(expr.op, (left, right), expr.span), BOOL
+        for operand, type_ in ((expr.left, left_type), (expr.right, right_type)):
+            if not types.fits(type_, INT):
+                expected = described(left_type) if is_amount else "a number"
+                actual = described(right_type if is_amount else type_)
+                self._error(rules.TYPE_MISMATCH, operand.span, f"Expected {expected}, found {actual}")
+                return _WRONG
+        return resolved.Apply(expr.op, (left, right), expr.span), BOOL
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)
@@ -550,8 +596,8 @@ class ExpressionChecker:
             ):
                 same = resolved.SameRole(left, right)
             return (same if expr.op == "=" else resolved.Apply("!", (same,), expr.span)), BOOL
-        left, left_type = resolved.as_number(left, left_type)
-        right, right_type = resolved.as_number(right, right_type)
+        left, left_type = self._as_amount(expr.left, *resolved.as_number(left, left_type), right_type)
+        right, right_type = self._as_amount(expr.right, *resolved.as_number(right, right_type), left_type)
         if not types.fits(left_type, right_type):
             message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
             self._error(rules.TYPE_MISMATCH, expr.span, message)
@@ -612,7 +658,7 @@ def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
     match type_:
         case types.Role():
             return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
-        case types.Int() | types.Enum() if isinstance(expr, ast.Ref):
+        case types.Int() | types.Enum() | types.Data() if isinstance(expr, ast.Ref):
             return (Note(f"compare it, as in `{text} = …`"),)
         case _:
             return ()

@@ -23,6 +23,8 @@ MAX_INSTANCES = 200_000
 """Instances of declarations in a protocol."""
 MAX_INSTANCES_OF_OTHER_PROTOCOLS = 2_000
 """Instances in a protocol that was not requested: larger ones are checked as families only."""
+OPEN_DOMAIN = ("",)
+"""The domain of a place with any number of values, before the number of those that stand for all is known."""
 MAX_NODES = 500_000
 """Nodes of all expressions after instantiation."""
 

@@ -19,6 +19,7 @@ from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.instances import (
     MAX_FAMILY_SIZE,
     MAX_INSTANCES,
+    OPEN_DOMAIN,
     InstanceTable,
     Parties,
     PendingInstance,
@@ -30,7 +31,7 @@ from cplc.semantics.instances import (
 )
 from cplc.semantics.instantiate_terms import Resolver, where
 from cplc.semantics.terms import Value
-from cplc.semantics.types import Bool, Enum, Int
+from cplc.semantics.types import Bool, Data, Enum, Int
 from cplc.source import Source, Span
 
 Between = TypeVar("Between", resolved.Message, resolved.Commitment, resolved.Claim)
@@ -172,12 +173,19 @@ class Instantiator:
                 initial = None
                 if symbol.initial is not None and domain is not None:
                     initial = resolver.constant(symbol.initial)
-                    self._check_initial(symbol, initial, domain)
+                    if not isinstance(symbol.declared.type, Data):
+                        self._check_initial(symbol, initial, domain)
                 for agent in agents:
                     name = f"{agent.name}.{protocol_instance.prefix}{symbol.name}"
                     scope = protocol_instance.scope if protocol_instance.path else ""
                     self.table.variables[name] = model.Variable(
-                        name, agent.name, domain or (False,), initial, scope, span=symbol.span
+                        name,
+                        agent.name,
+                        domain or (False,),
+                        initial,
+                        scope,
+                        data_type(symbol.declared),
+                        span=symbol.span,
                     )
 
     def _check_initial(self, symbol: resolved.VariableSymbol, initial: Value | None, domain: tuple[Value, ...]) -> None:
@@ -193,6 +201,8 @@ class Instantiator:
                 return (False, True)
             case Enum(members):
                 return members
+            case Data():
+                return OPEN_DOMAIN
             case Int() if declared.low is not None and declared.high is not None and declared.span is not None:
                 low, high = resolver.number(declared.low), resolver.number(declared.high)
                 if low is None or high is None:
@@ -536,6 +546,11 @@ def _binders_in(index: resolved.Tree) -> Iterator[resolved.Binder]:
                 yield from _binders_in(operand)
         case _:
             return
+
+
+def data_type(declared: resolved.Ranged) -> str:
+    """Return the name of a type with any number of values; nothing for other types."""
+    return declared.type.name if isinstance(declared.type, Data) else ""
 
 
 def _is_flat(body: resolved.Body) -> bool:

@@ -74,7 +74,7 @@ _BEFALLS: Final[dict[_Unit, tuple[str, str]]] = {
     "duplicates": ("duplicating", "duplicated"),
     "places": ("fifo", "queued"),
 }
-"""What is counted, with the option of a channel and what it lets happen to a message."""
+"""Each count, with the option of a channel that it belongs to and the fate of a message there."""
 
 MAX_PLACES: Final = 100
 """Maximum length of a queue: each place is a variable that every sending may write."""
@@ -135,23 +135,25 @@ class BoundInstantiator:
                 delays[ends] = ticks
         return delays
 
-    def kinds(self, *, is_sync: bool) -> ChannelKinds:
-        """Return the channels that may lose, duplicate or queue messages.
+    def kinds(self, *, is_declared_sync: bool, is_sync: bool) -> ChannelKinds:
+        """Return the channels that may lose, duplicate or queue messages; none with synchronous channels.
 
         A declaration that names a channel counts before one for all, and `lossy(0)` is a channel that loses nothing.
         """
-        losses = self._counts(lambda one: one.losses if one.is_lossy else _ABSENT, "losses", is_sync=is_sync)
+        losses = self._counts(lambda one: one.losses if one.is_lossy else _ABSENT, "losses", is_sync=is_declared_sync)
         duplicates = self._counts(
-            lambda one: one.duplicates if one.is_duplicating else _ABSENT, "duplicates", is_sync=is_sync
+            lambda one: one.duplicates if one.is_duplicating else _ABSENT, "duplicates", is_sync=is_declared_sync
         )
-        queues = self._counts(lambda one: _ABSENT if one.places is None else one.places, "places", is_sync=is_sync)
+        queues = self._counts(
+            lambda one: _ABSENT if one.places is None else one.places, "places", is_sync=is_declared_sync
+        )
         kinds = ChannelKinds(
             losses,
             {ends: 1 if most is None else most for ends, most in duplicates.items()},
             {ends: count for ends, count in queues.items() if count is not None and count > 1},
         )
-        self._refuse_queues(kinds, is_sync=is_sync)
-        return kinds
+        self._refuse_queues(kinds, is_sync=is_declared_sync)
+        return ChannelKinds({}, {}, {}) if is_sync else kinds
 
     def _refuse_queues(self, kinds: ChannelKinds, *, is_sync: bool) -> None:
         """Report queues of which another option of the channel says the contrary."""
@@ -167,8 +169,9 @@ class BoundInstantiator:
                         message = f"The channel {ends[0]} -> {ends[1]} is a queue, and cannot be `{option}` as well"
                         self._table.problems.report(rules.BAD_QUEUE, channel.span, message)
 
-    def refuse_resets(self, messages: Iterable[model.Message]) -> None:
-        """Report messages that clear one which waits in a queue."""
+    def on_channels(self, kinds: ChannelKinds, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
+        """Return the messages with the kinds of their channels, and report those that clear one in a queue."""
+        messages = kinds.of_messages(messages)
         queued = {message.name for message in messages if message.queues}
         for message in messages:
             for name in message.resets:
@@ -176,6 +179,7 @@ class BoundInstantiator:
                     text = f"`{name}` is sent on a channel with a queue: it cannot be reset"
                     note = Note("end the round with `restart`, which waits until the queue is empty")
                     self._table.problems.report(rules.BAD_QUEUE, message.span, text, note)
+        return messages
 
     def _counts(
         self,

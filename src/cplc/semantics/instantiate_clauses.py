@@ -27,7 +27,7 @@ from cplc.semantics.instances import (
     ProtocolInstance,
     Values,
 )
-from cplc.semantics.instantiate import Instantiator, range_text, shown
+from cplc.semantics.instantiate import Instantiator, data_type, range_text, shown
 from cplc.semantics.instantiate_bounds import BoundInstantiator
 from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
@@ -62,10 +62,9 @@ class ClauseInstantiator:
         claims, contents = self._claims()
         node = template.signature.node
         messages = tuple(self._message(pending, rivals) for pending in self._table.messages.values())
-        kinds = self._bounds.kinds(is_sync=node.sync and channels != "async")
         is_sync = node.sync if channels is None else channels == "sync"
-        messages = messages if is_sync else kinds.of_messages(messages)
-        self._bounds.refuse_resets(messages)
+        kinds = self._bounds.kinds(is_declared_sync=node.sync and channels != "async", is_sync=is_sync)
+        messages = self._bounds.on_channels(kinds, messages)
         about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._table.indirect_changes |= {("violate", self._table.commitments[name].body.symbol) for name in breakable}
@@ -89,7 +88,7 @@ class ClauseInstantiator:
             properties = tuple(self._properties())
             agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
             participants, analyses = agents.valid_participants(), tuple(agents.analyses())
-            self._bounds.refuse_faults(kinds, () if is_sync else participants)
+            self._bounds.refuse_faults(kinds, participants)
             self._bounds.refuse_groups(commitments, participants)
         return model.CheckedModel(
             name=node.name.text,
@@ -314,7 +313,7 @@ class ClauseInstantiator:
         for name, declared in symbol.parameters.items():
             domain = self._instantiator.domain(declared, resolver) or (False,)
             payloads *= len(domain)
-            parameters.append(model.Parameter(name, domain))
+            parameters.append(model.Parameter(name, domain, data_type(declared)))
         if payloads > MAX_FAMILY_SIZE:
             message = f"`{symbol.name}` has {payloads:,} payloads, more than {MAX_FAMILY_SIZE:,}"
             self._table.report(rules.TOO_LARGE, symbol.span, message)

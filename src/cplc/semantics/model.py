@@ -37,6 +37,8 @@ class Variable(Spanned):
     initial: Value | None
     scope: str = ""
     """The part whose role declares it, which resets it on restart; empty for roles of the protocol itself."""
+    data: str = ""
+    """The type, if it has any number of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Assignment(Spanned):
 class Parameter:
     name: str
     domain: tuple[Value, ...]
+    data: str = ""
+    """The type, if it has any number of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +219,37 @@ class Power(Spanned):
     role: str
     verb: str
     commitment: str
+
+
+Place = tuple[str, str]
+"""A message and its parameter; for a variable, nothing and its full name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataClass:
+    """Places whose values are compared or copied to each other; finitely many values stand for all of them."""
+
+    type: str
+    places: tuple[Place, ...]
+    constants: tuple[str, ...]
+    simultaneous: int
+    """The largest number of values that the places have at once."""
+    may_be_unset: bool
+    """A field is copied where its message may not be there: it then has the first value, which counts as a constant."""
+    values: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    """The values that stand for all but the constants."""
+    is_ordered: bool = False
+    """Amounts that are compared by `<` and the like; their values are in ascending order."""
+    choices: int = 0
+    """The largest number of its values that are chosen on a run, with the initial ones, if no message recurs."""
+    recurring: str = ""
+    """A message of an ordered class that can be sent again and again, so that no number of values is enough."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its fields and variables, each once."""
+        return tuple(dict.fromkeys(name.rpartition(".")[2] for _, name in self.places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +423,8 @@ class CheckedModel:
     """Nanoseconds of a tick, if the protocol declares them."""
     left_out: int = 0
     """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
+    data: tuple[DataClass, ...] = ()
+    """The classes of places of types with any number of values."""
 
     @cached_property
     def message(self) -> dict[str, Message]:
@@ -396,6 +433,22 @@ class CheckedModel:
     @cached_property
     def commitment(self) -> dict[str, Commitment]:
         return {commitment.name: commitment for commitment in self.commitments}
+
+    @property
+    def has_data(self) -> bool:
+        """Return whether a field or variable has any number of values."""
+        fields = (one for message in self.messages for one in message.parameters)
+        return any(one.data for one in fields) or any(one.data for one in self.variables)
+
+    @cached_property
+    def ordered_amounts(self) -> dict[str, tuple[str, ...]]:
+        """The amounts of each variable, and of each field by message and name, that are compared by order."""
+        return {
+            f"{message}.{name}" if message else name: one.values
+            for one in self.data
+            if one.is_ordered
+            for message, name in one.places
+        }
 
     @cached_property
     def about_runs(self) -> frozenset[str]:

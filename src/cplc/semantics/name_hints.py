@@ -32,6 +32,7 @@ _KINDS: Final[dict[Place, tuple[type, ...]]] = {
     "variable": (),
 }
 _NOT_IN_NAMES: Final = re.compile(r"\W+")
+_NAMED_ARGUMENT: Final = re.compile(r"\s*(\w+)\s*=+\s*(.+?)\s*")
 _PLURALS: Final[dict[Place, str]] = {
     "role": "roles", "agent": "agents", "commitment": "commitments", "claim": "claims",
     "commitment or claim": "commitments and claims", "family": "roles",
@@ -138,16 +139,25 @@ def applied_name(call: ast.Call, signature: resolved.Signature) -> tuple[resolve
     return symbol, _instance_form(symbol, call, signature)
 
 
+def _field_values(message: resolved.MessageSymbol, call: ast.Call) -> list[str]:
+    """Return `rule.days = 3` for each argument `3` or `days = 3`; nothing if some have no name and some are missing."""
+    named = [_NAMED_ARGUMENT.fullmatch(argument.span.text) for argument in call.arguments]
+    pairs = [(one[1], one[2]) if one is not None and one[1] in message.parameters else None for one in named]
+    if None in pairs and len(pairs) != len(message.parameters):
+        return []
+    places = zip(pairs, message.parameters, call.arguments, strict=False)
+    values = [pair or (name, argument.span.text) for pair, name, argument in places]
+    return [f"{message.name}.{name} = {value}" for name, value in values]
+
+
 def _instance_form(symbol: resolved.Indexed, call: ast.Call, signature: resolved.Signature) -> str:
     def predicate(subject: str) -> str:
         is_promise = isinstance(symbol, resolved.CommitmentSymbol)
         return f"active({subject})" if is_promise else subject
 
     if not symbol.chain:
-        if isinstance(symbol, resolved.MessageSymbol) and len(call.arguments) == len(symbol.parameters):
-            given = zip(symbol.parameters, call.arguments, strict=True)
-            fields = (f"{symbol.name}.{name} = {value.span.text}" for name, value in given)
-            return " & ".join((symbol.name, *fields)) if not symbol.parameters else f"({' & '.join(fields)})"
+        if isinstance(symbol, resolved.MessageSymbol) and call.arguments and (fields := _field_values(symbol, call)):
+            return f"({' & '.join(fields)})"
         return predicate(symbol.name)
     indices: list[str] = []
     quantifiers: list[str] = []

@@ -16,7 +16,7 @@ from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
 from cplc.semantics.name_resolution import Scope, kind_of
-from cplc.semantics.types import BOOL, INT, Enum, Type
+from cplc.semantics.types import BOOL, INT, Data, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
@@ -272,7 +272,7 @@ class SymbolCollector:
             return
         scope = Scope(signature.unit, signature)
         declared = self._ranged(parameter.type, scope)
-        if isinstance(declared.type, Enum):
+        if isinstance(declared.type, Enum | Data):
             message = "A parameter of a protocol is a truth value or a number"
             self._problems.report(rules.TYPE_MISMATCH, parameter.type.span, message)
         default = None
@@ -304,6 +304,12 @@ class SymbolCollector:
             case ast.Range(low, high):
                 bounds = self._expression_checker.number(low, scope), self._expression_checker.number(high, scope)
                 return resolved.Ranged(INT, *bounds, type_.span)
+            case ast.DataType(name):
+                if name == "decimal(0)":
+                    hint = Note("a whole number is of a range, as in `0..5`")
+                    self._problems.report(rules.TYPE_MISMATCH, type_.span, "A decimal has 1 to 9 places", hint)
+                    name = "decimal(1)"
+                return resolved.Ranged(Data(name), span=type_.span)
             case ast.EnumType(members):
                 first_places: dict[str, Span] = {}
                 for member in members:

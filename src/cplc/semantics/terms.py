@@ -366,6 +366,11 @@ def equivalence(left: Term, right: Term) -> Term:
 def compared(op: str, left: Value, right: Value) -> bool:
     if op in ("=", "!="):
         return (left == right) is (op == "=")
+    if isinstance(left, str) and isinstance(right, str):
+        from cplc.language.amounts import number_in
+
+        difference = number_in(left) - number_in(right)
+        return compared(op, (difference > 0) - (difference < 0), 0)
     assert not isinstance(left, str)
     assert not isinstance(right, str)
     match op:

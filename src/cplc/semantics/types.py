@@ -26,6 +26,16 @@ class Enum:
 
 
 @dataclass(frozen=True, slots=True)
+class Data:
+    """A type with any number of values, which are only copied and compared.
+
+    That of a text in quotes has no name, and that of a number with a point is `decimal`.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """One instance of a role."""
 
@@ -42,10 +52,12 @@ class Unknown:
     """The type after a reported error, or of a macro's parameter: it fits everywhere."""
 
 
-Type = Bool | Int | Enum | Role | Path | Unknown
+Type = Bool | Int | Enum | Data | Role | Path | Unknown
 
 BOOL = Bool()
 INT = Int()
+TEXT = Data("")
+DECIMAL = Data("decimal")
 PATH = Path()
 UNKNOWN = Unknown()
 
@@ -58,6 +70,8 @@ def described(type_: Type) -> str:
             return "a number"
         case Enum(members):
             return "one of " + ", ".join(f"`{member}`" for member in members)
+        case Data(name):
+            return f"a value of `{name}`" if name else "a text"
         case Role():
             return "a role"
         case Path():
@@ -73,5 +87,7 @@ def fits(actual: Type, expected: Type) -> bool:
             return True
         case Enum(left), Enum(right):
             return set(left) == set(right)
+        case Data(left), Data(right):
+            return left == right or {left, right} in ({"", "id"}, {"", "text"})
         case _:
             return type(actual) is type(expected)

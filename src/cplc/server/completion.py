@@ -244,7 +244,7 @@ class _Place:
         if at.keyword == "use":
             return self._values() if at.last == "=" else self._bindings()
         if at.last == ":" and at.keyword in ("message", "protocol"):
-            return _words(("bool",), _Kinds.TypeParameter)
+            return _words(words_of("type", "open type"), _Kinds.TypeParameter)
         if at.keyword in ("message", "protocol"):
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
@@ -455,7 +455,7 @@ class _Place:
 
     def _in_head(self) -> Iterator[lsp.CompletionItem]:
         if self.at.keyword == "role" and self.at.block == "role":
-            return _words(("bool", "var"))
+            return _words((*words_of("type", "open type"), "var"))
         if self.at.is_operand_before:
             return self._next() if self.at.keyword == "role" else _words(("sync",))
         return iter(())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -32,12 +32,17 @@ class _Ignore:
 
 
 def apply_ignores(
-    diagnostics: Iterable[Diagnostic], source: Source, settings: Settings, *, is_whole: bool
+    diagnostics: Iterable[Diagnostic],
+    source: Source,
+    settings: Settings,
+    *,
+    is_whole: bool,
+    undecided: Collection[str] = (),
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a text and its imports without the suppressed ones.
 
     Problems of the suppressing comments are added. An unneeded one is reported only if all checks were run
-    (``is_whole``).
+    (``is_whole``), except for ``undecided`` rules, of which verification may give warnings too.
     """
     reported = list(diagnostics)
     remaining: list[Diagnostic] = []
@@ -57,9 +62,21 @@ def apply_ignores(
                 one.span, f"There is no warning `{one.code}` here to be switched off", fixes=_removals(one)
             )
             for one in _ignores(source)
-            if one not in used and ignore_problem(one.code, one.span) is None and one.code not in settings.ignored
+            if one not in used
+            and one.code not in {*settings.ignored, *undecided}
+            and ignore_problem(one.code, one.span) is None
         ]
     return (*settings.diagnostics, *remaining, *(one for one in mine if one.code not in settings.ignored))
+
+
+def not_suppressed(diagnostics: Iterable[Diagnostic], settings: Settings) -> tuple[Diagnostic, ...]:
+    """Return the warnings that neither a comment nor the settings suppress."""
+    return tuple(
+        one
+        for one in diagnostics
+        if one.code not in settings.ignored
+        and not any(_applies_to(ignore, one) for ignore in _ignores(one.span.source))
+    )
 
 
 def _applies_to(ignore: _Ignore, diagnostic: Diagnostic) -> bool:

@@ -35,6 +35,8 @@ class RecordedStep:
     actions: Mapping[str, str] = field(default_factory=dict)
     writes: Mapping[str, Value] | None = None
     """The changed variables; None if they are not recorded."""
+    is_relevant: bool = True
+    """False if the record says that the step does not matter for its question."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ def _step(data: object, where: str) -> RecordedStep:
         raise Unreadable(f"{where}.step is not a name")
     actions = _texts(step.get("actions", {}), f"{where}.actions")
     writes = step.get("writes")
-    return RecordedStep(name, actions, None if writes is None else _values(writes, f"{where}.writes"))
+    changed = None if writes is None else _values(writes, f"{where}.writes")
+    return RecordedStep(name, actions, changed, step.get("relevant") is not False)
 
 
 def _from_states(document: Mapping[str, object], data: list[object]) -> Recorded:
@@ -141,12 +144,15 @@ def _from_states(document: Mapping[str, object], data: list[object]) -> Recorded
         states.append(states[loop])
     if len(states) != len(names) + 1:
         raise Unreadable(f"there are {len(names)} steps and {len(states)} states, the one that is returned to included")
+    relevant = meta.get("relevant") if isinstance(meta, dict) else None
+    irrelevant = {at for at, one in enumerate(relevant) if one is False} if isinstance(relevant, list) else set()
     steps = [
         RecordedStep(
             None if name in _IDLE else name,
             writes={key: value for key, value in after.items() if key not in before or before[key] != value},
+            is_relevant=at not in irrelevant,
         )
-        for name, before, after in zip(cast(list[str], names), states, states[1:], strict=False)
+        for at, (name, before, after) in enumerate(zip(cast(list[str], names), states, states[1:], strict=False))
     ]
     return Recorded("1", states[0], tuple(steps), loop)
 

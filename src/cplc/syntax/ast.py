@@ -27,7 +27,14 @@ class EnumType(Spanned):
     members: tuple[Name, ...]
 
 
-Type = BoolType | Range | EnumType
+@dataclass(frozen=True, slots=True)
+class DataType(Spanned):
+    """``id``, ``text``, ``money(USD)`` or ``decimal(2)``: values which can be compared only."""
+
+    name: str
+
+
+Type = BoolType | Range | EnumType | DataType
 
 
 # --- declarations -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ class Name(Spanned):
 
 
 __all__ = [
+    "Amount",
     "Binary",
     "BinaryOp",
     "Call",
@@ -48,9 +49,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Literal_(Spanned):
-    """``true``, ``false`` or a whole number."""
+    """``true``, ``false``, a whole number or a text in quotes."""
 
-    value: bool | int
+    value: bool | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(Spanned):
+    """``49.99 USD`` or ``0.25``: as it is written, with one blank before the currency."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +235,8 @@ class Duration(Spanned):
 
 
 Expr = (
-    Literal_ | Duration | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Conditional
+    Literal_ | Amount | Duration | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social
+    | Conditional
     | Knowledge | Does | Strategic
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from cplc.language.decimals import decimal
+from cplc.language.quotes import quoted
 from cplc.language.words import PREFIXES, UNTILS
 from cplc.syntax import ast
 
@@ -49,7 +50,8 @@ def _level(expression: ast.Expr) -> int:
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
         case (
-            ast.Literal_() | ast.Duration() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
+            ast.Literal_() | ast.Amount() | ast.Duration()
+            | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional()
             | ast.Knowledge() | ast.Does()
         ):  # fmt: skip
             return _ATOM
@@ -60,9 +62,11 @@ def _plain(expression: ast.Expr) -> str:
     match expression:
         case ast.Literal_(bool() as value):
             return str(value).lower()
+        case ast.Literal_(str() as text):
+            return quoted(text)
         case ast.Literal_(value):
             return str(value)
-        case ast.Duration(text):
+        case ast.Duration(text) | ast.Amount(text):
             return text
         case ast.Ref((ast.Segment(name, ()),)) if name.text in PREFIXES:
             return f"({name.text})"
@@ -187,7 +191,7 @@ def declaration(tree: ast.Declaration) -> str:
 
 
 def _import(tree: ast.Import) -> str:
-    target = _quoted(tree.target) if tree.is_path else tree.target
+    target = quoted(tree.target) if tree.is_path else tree.target
     return f"import {target}" + (f" as {tree.alias.text}" if tree.alias else "")
 
 
@@ -196,7 +200,7 @@ def _protocol(tree: ast.Protocol) -> list[str]:
     if tree.parameters:
         head += f"({_parameters(tree.parameters)})"
     if tree.title is not None:
-        head += f" {_quoted(tree.title)}"
+        head += f" {quoted(tree.title)}"
     if tree.sync:
         head += " sync"
     return [*_doc(tree.doc), *_block(head, tree.declarations)]
@@ -301,7 +305,7 @@ def _commitment(tree: ast.Commitment) -> str:
 def _property(tree: ast.Property) -> str:
     head = f"property {tree.name.text}"
     if tree.title is not None:
-        head += f" {_quoted(tree.title)}"
+        head += f" {quoted(tree.title)}"
     return f"{head}{_assuming(tree.assuming)}: {formula(tree.formula)}{_expect(tree.expect)}"
 
 
@@ -394,14 +398,11 @@ def _type(tree: ast.Type) -> str:
             return "bool"
         case ast.EnumType(members):
             return f"{{{', '.join(member.text for member in members)}}}"
+        case ast.DataType(name):
+            return name
         case ast.Range():
             return _range(tree)
 
 
 def _doc(doc: str | None) -> list[str]:
     return [f"// {line}".rstrip() for line in doc.splitlines()] if doc else []
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SWITCHED_OFF_CHECK, SYNTAX
+from cplc.language.quotes import unquoted
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax import ast
@@ -184,6 +185,9 @@ class Conversion:
         match type(node).__name__:
             case "BoolType":
                 return ast.BoolType(span=span)
+            case "DataType":
+                with_argument = f"money({node.currency})" if node.currency else f"decimal({node.places})"
+                return ast.DataType(node.word or with_argument, span=span)
             case "EnumType":
                 return ast.EnumType(tuple(self.name(member) for member in node.members), span=span)
             case _:
@@ -380,7 +384,7 @@ class Conversion:
         return ast.Name(node.text, span=self.span(node))
 
     def string(self, node: Any) -> str:
-        return re.sub(r'\\(["\\])', r"\1", self.span(node).text[1:-1])
+        return unquoted(self.span(node).text)
 
     def _text(self, node: Any) -> str:
         return self.excerpt.text[node._tx_position : node._tx_position_end]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Generic, Literal, NamedTuple, TypeVar, cast
 
+from cplc.language.quotes import unquoted
 from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
@@ -75,6 +76,20 @@ class Builder:
         (token,) = items
         start, end = _start(token), _end(token)
         return Part(ast.Literal_(token == "true", span=self._span(start, end)), start, end)
+
+    def text(self, items: tuple[Token]) -> Expr:
+        """Build a text from the source: in what the parser reads its characters are hidden."""
+        (token,) = items
+        start, end = _start(token), _end(token)
+        span = self._span(start, end)
+        return Part(ast.Literal_(unquoted(span.text), span=span), start, end)
+
+    def amount(self, items: tuple[Token]) -> Expr:
+        (token,) = items
+        start, end = _start(token), _end(token)
+        number, currency = str(token).rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").strip(), str(token)[-3:]
+        text = f"{number} {currency}" if currency.isalpha() else number
+        return Part(ast.Amount(text, span=self._span(start, end)), start, end)
 
     def segment(self, items: list[Child]) -> Part[ast.Segment]:
         name, *rest = items

@@ -214,6 +214,22 @@ StepKind = Literal["send", "receive", "exchange", "lose", "duplicate", "restart"
 
 
 @dataclass(frozen=True, slots=True)
+class OpenDomain:
+    """Variables of a type with any number of values, of which the values of their domains stand for all."""
+
+    type: str
+    name: str
+    """The names of its fields and variables, as in reports."""
+    variables: tuple[str, ...]
+    constants: tuple[str, ...]
+    """The values that the protocol names."""
+    free: tuple[str, ...]
+    """The values that stand for all others."""
+    is_ordered: bool = False
+    """Amounts that are compared by order; the values that stand for others are in ascending order."""
+
+
+@dataclass(frozen=True, slots=True)
 class BoundedMessage:
     """A message that is sent within some ticks by assumption."""
 
@@ -330,6 +346,8 @@ class System:
     """The messages whose bounds stop the clock; they are part of the guards already."""
     powers: tuple[Power, ...] = ()
     """Powers of third parties; for reports and drawings alone, since every operation of a step is permitted."""
+    open_domains: tuple[OpenDomain, ...] = ()
+    """The domains whose values stand for any number; for reports, and for monitors of logs with others."""
 
     def empowered(self, step: Step, commitment: str) -> str | None:
         """Return the third party by whose power the step changes the commitment; None if a party does."""
@@ -448,6 +466,18 @@ class System:
 
         def free(step: Step) -> Step:
             if step.unbounded is None or not (step.kind == "tick" or step.actor in members):
+                return step
+            return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
+
+        return replace(self, steps=tuple(map(free, self.steps)))
+
+    def without_bounds_on(self, names: frozenset[str]) -> System:
+        """Return the system in which the clock does not wait for these messages, nor do later ones of their senders."""
+        senders = frozenset(message.sender for message in self.bounded if message.name in names)
+        in_time = [negate(message.overdue) for message in self.bounded if message.name not in names]
+
+        def free(step: Step) -> Step:
+            if step.unbounded is None or not (step.kind == "tick" or step.actor in senders):
                 return step
             return replace(step, guard=conj((step.unbounded, *in_time)) if step.kind == "tick" else step.unbounded)
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.in_process import run_cplc
+from tests.support.in_process import run_cplc, without_width
 from tests.support.literate.blocks import BadTest, Block, Names, blocks
 
 _SECONDS = re.compile(r'\d+(\.\d+)? ?(ms|s)\b|(?<="seconds": )\d[\d.e+-]*')
@@ -138,7 +138,7 @@ def _in_process(command: Command, directory: Path) -> tuple[str, int]:
         *command.arguments,
         cwd=directory,
         given=(directory / command.input).read_bytes() if command.input else b"",
-        environment={"COLUMNS": "80", **command.environment},
+        environment=command.environment,
         merged=command.output is None,
     )
     if command.output:
@@ -154,7 +154,7 @@ def _as_process(command: Command, directory: Path) -> tuple[str, int]:
     done = subprocess.run(
         [sys.executable, "-m", "cplc", *command.arguments],
         cwd=directory,
-        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": source, **command.environment},
+        env={**without_width(os.environ), "PYTHONPATH": source, **command.environment},
         input=(directory / command.input).read_bytes() if command.input else b"",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

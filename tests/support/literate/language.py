@@ -5,7 +5,8 @@ Every ```` ```cpl ```` block is one test, named after the heading above it.
 line; the text, if it is given, is what the diagnostic underlines (a ``…`` at its end stands for the rest). What is
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously, ``// unknown`` that there is no
-answer. Further words of the fence:
+answer. In a ```` ```cpl reachable ```` block the warnings that `cplc verify` adds are announced as well.
+Further words of the fence:
 ``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
 parameter of the protocol. The usual checks apply to each block as to each file: one that fails, be it as a
 warning, is announced with `check sound expect fails`, or switched off with `check -sound`. An ```` ```ispl ```` block
@@ -77,7 +78,7 @@ def language_tests(path: Path) -> list[LanguageTest]:
         elif block.language in ("cpl", "ispl"):
             announced, answers = _assertions(block)
             tests.append(LanguageTest(names.next(block.heading), block, dict(files), announced, answers))
-            if block.flags - ({"verify"} if block.language == "cpl" else {"verify", "deadlocks"}):
+            if block.flags - ({"verify", "reachable"} if block.language == "cpl" else {"verify", "deadlocks"}):
                 raise block.refuse(f"what does {sorted(block.flags)} mean?")
             if (
                 block.language == "cpl"
@@ -136,11 +137,22 @@ def check_language(test: LanguageTest, directory: Path) -> None:
     compilation = CplCompilation(
         source, path=path, parameters=test.block.parameters, channels=channels, strategies=strategies
     )
-    _compare_diagnostics(test, source, compilation.diagnostics)
+    if "reachable" in test.block.flags:
+        for engine in ENGINES:
+            _compare_diagnostics(test, source, (*compilation.diagnostics, *_from_states(compilation, engine)))
+    else:
+        _compare_diagnostics(test, source, compilation.diagnostics)
     if test.verifies:
         assert compilation.ok
         assert not list(compilation.system.problems())
         _compare_verdicts(test, compilation)
+
+
+def _from_states(compilation: CplCompilation, engine: Engine) -> tuple[Diagnostic, ...]:
+    """Return the warnings of the reachable states."""
+    never = compilation.never_reached()
+    assert never is not None, "without commitments and usual checks there is nothing to warn of"
+    return never.warnings(compilation.verify(never.questions, engine), lambda some: compilation.verify(some, engine))
 
 
 def _channels(block: Block, word: str | None) -> Literal["sync", "async"] | None:

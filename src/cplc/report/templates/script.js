@@ -14,10 +14,7 @@ for (const section of sections) {
     for (const each of section.querySelectorAll("[data-step]")) {
       each.classList.toggle("here", Number(each.dataset.step) === here);
     }
-    for (const each of section.querySelectorAll("th[data-state]")) {
-      each.classList.toggle("here", Number(each.dataset.state) === here);
-    }
-    for (const each of section.querySelectorAll("td[data-from]")) {
+    for (const each of section.querySelectorAll("[data-from]")) {
       each.classList.toggle("here", Number(each.dataset.from) <= here && here <= Number(each.dataset.to));
     }
     output.textContent = here === 0 ? "before the first of " + last + " steps" : "step " + here + " of " + last;
@@ -36,6 +33,9 @@ for (const section of sections) {
   });
   for (const each of section.querySelectorAll("[data-step]")) {
     each.addEventListener("click", () => { section.focus({preventScroll: true}); show(Number(each.dataset.step)); });
+  }
+  for (const each of section.querySelectorAll("g[data-from]")) {
+    each.addEventListener("click", () => { section.focus({preventScroll: true}); show(Number(each.dataset.from)); });
   }
   for (const each of section.querySelectorAll("[data-go]")) {
     each.addEventListener("click", () => show(here + Number(each.dataset.go)));
