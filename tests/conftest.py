@@ -49,8 +49,9 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep what the developer has set for `cplc` out of the tests."""
-    for name in ("CPLC_OUTPUT_FORMAT", "CPLC_DEBUG", "FORCE_COLOR"):
+    for name in ("CPLC_OUTPUT_FORMAT", "CPLC_DEBUG", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    os.unsetenv("COLUMNS")  # readline sets it for child processes, and not in `os.environ`
     # Each test computes its verdicts, unless it is about cached ones.
     monkeypatch.setenv("CPLC_CACHE", "off")
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))

@@ -113,7 +113,8 @@ module.exports = grammar({
     operator_name: () => choice(...words.prefixes, ...words.infixes),
 
     expression: ($) => prec.right(seq(
-      repeat($._prefix), $.operand, repeat(seq($._infix, repeat($._prefix), $.operand)),
+      repeat($._prefix), $.operand,
+      repeat(choice(seq('in', $.braces), seq($._infix, repeat($._prefix), $.operand))),
     )),
     sum: ($) => prec.right(seq(repeat('-'), $.operand, repeat(seq(choice('+', '-', '*', '%'), repeat('-'), $.operand)))),
     _prefix: ($) => choice(

@@ -108,7 +108,7 @@ def test_layers_give_the_same_distribution(seed: int, monkeypatch: pytest.Monkey
     expected = reward_distribution(by_states(model), REWARDS)
     ordered = OrderedMdp(model)
     ordered.__dict__["layers"] = layered(model)
-    monkeypatch.setattr("cplc.decision.backward_induction._MIN_WIDTH", 0)
+    monkeypatch.setattr("cplc.decision.backward_induction.MIN_WIDTH", 0)
     assert ordered.wide_layers is not None
     assert reward_distribution(ordered, REWARDS) == expected
 

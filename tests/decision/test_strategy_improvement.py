@@ -89,6 +89,14 @@ def test_reward_of_asking_is_not_worth_it_where_the_world_need_not_answer() -> N
     assert low[0] == high[0] == 0
 
 
+def test_reward_of_more_policies_than_could_be_enumerated() -> None:
+    """Each of 12 channels answers every other time, and the next one is asked otherwise."""
+    count = 12
+    asking = [own(goes(Fraction(0)), goes(count + at, reward=-1)) for at in range(count)]
+    answering = [world(goes((at + 1) % count, Fraction(10))) for at in range(count)]
+    assert bounds_of([*asking, *answering], rewards) == ([8] * count + [9] * count,) * 2
+
+
 def _random_nodes(random: Random, rewarded: bool) -> list[Node]:
     count = random.randint(2, 6)
 

@@ -200,3 +200,32 @@ def test_amounts_are_exact_however_they_are_written(price: object) -> None:
 def test_variable_with_any_initial_amount_is_not_monitored() -> None:
     with pytest.raises(Invalid, match="give it an initial value"):
         _monitor(_OFFERS.replace(" = 1000.00 USD", ""))
+
+
+_MANY_VALUES = ("k", *(f"v{number}" for number in range(30)))
+_QUEUE = """
+cpl 2
+
+protocol P {
+  role A
+  role B { var last: text = "k" }
+  channel A -> B fifo 3
+  A -> B : put(h: text)   repeatable   on receipt last := h
+  B -> A : got(h: text)   after put   if h = last   repeatable
+}
+"""
+
+
+@examples(30)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["put", "put", "arrive", "got"]), st.sampled_from(_MANY_VALUES[1:])), max_size=60
+    )
+)
+def test_values_in_a_queue_keep_their_names(log: list[tuple[str, str]]) -> None:
+    listed = _QUEUE.replace(": text", f": {{{', '.join(_MANY_VALUES)}}}").replace('"k"', "k")
+    monitor, expected = _monitor(_QUEUE), _monitor(listed)
+    for name, value in log:
+        event = _event("put" if name == "arrive" else name, "B" if name == "got" else "A", h=value)
+        event = replace(event, kind="received", values={}) if name == "arrive" else replace(event, kind="sent")
+        assert _kinds(monitor.feed(event)) == _kinds(expected.feed(event)), event

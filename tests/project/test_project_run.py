@@ -103,6 +103,13 @@ def test_one_bad_file_does_not_hide_another(tmp_path: Path, output: Output) -> N
     assert "p/f.cpl: declares macros only" in err
 
 
+def test_brief_report_shows_no_more_than_the_default(tmp_path: Path, output: Output) -> None:
+    _mixed(tmp_path)
+    usual, brief = (output("verify", "p", *options)[1].splitlines() for options in ((), ("-q",)))
+    assert set(brief) < set(usual)
+    assert "fails   reached: AF m  p/c.cpl:6" in brief
+
+
 def _timeless(text: str) -> str:
     return re.sub(r'"seconds": [\d.]+|time="[\d.]+"|[\d.]+ s\b', "", text)
 

@@ -274,3 +274,24 @@ def test_report_of_a_file_names_the_rule_once() -> None:
         writer.add(result)
     assert "".join(lines).count("note: for all values of `hash`") == 1
     assert all("note: for all values of `hash`" in result_text(result) for result in results)
+
+
+@pytest.mark.parametrize(
+    ("written", "meaning"),
+    [
+        ('hash in {"a"}', 'hash = "a"'),
+        ('hash in {"a", ask.hash} & order != "x"', '(hash = "a" | hash = ask.hash) & order != "x"'),
+        ('!(order in {"a", "b"})', '!(order = "a" | order = "b")'),
+    ],
+)
+def test_membership_is_equality_with_one_of_the_values(written: str, meaning: str) -> None:
+    guards = [checked(_text(guard=f"if {condition}")).message["answer"].guard for condition in (written, meaning)]
+    assert guards[0] == guards[1]
+    assert checked(
+        _text(formula=f"AG (answer -> answer.{written.lstrip('!(').partition(' &')[0].rstrip(')')})")
+    ).properties
+
+
+def test_membership_in_text_of_a_formula_is_whole() -> None:
+    model = checked(_text(formula='EF answer.hash in {"a", "b"}'))
+    assert model.properties[0].written == 'EF answer.hash in {"a", "b"}'

@@ -194,7 +194,7 @@ def test_layout_within_bounds_is_the_layout_if_that_fits(count: int, degree: int
 
 def test_graph_that_is_too_large_is_not_ordered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layers alone are too wide, whatever the order."""
-    monkeypatch.setattr("cplc.drawing.layout._reduce_crossings", lambda *_: pytest.fail("the layers were ordered"))
+    monkeypatch.setattr("cplc.drawing.layout.reduce_crossings", lambda *_: pytest.fail("the layers were ordered"))
     names = [f"n{at}" for at in range(12)]
     links = [Link(one, other, Size(400, 16)) for one in names[:6] for other in names[6:]]
     assert layout_within({name: Size(700, 30) for name in names}, links, 0.0, 700.0) is None

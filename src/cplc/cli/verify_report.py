@@ -86,7 +86,7 @@ class VerifyReport:
     def _show(self, result: Result) -> None:
         if self.run.form == "text":
             is_one = output.current_capture() is None or self.asks_formula
-            if self.detail == "failures" and not is_one and self._is_as_expected(result):
+            if self.detail != "everything" and not is_one and self._is_as_expected(result):
                 return  # among many files, only what needs attention is shown
             from cplc.report.text import ResultWriter
 

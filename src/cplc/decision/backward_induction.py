@@ -29,7 +29,7 @@ from cplc.records import dataclass
 if TYPE_CHECKING:
     from cplc.decision.rewards import DistributionTable
 
-_MIN_WIDTH = 16
+MIN_WIDTH = 16
 """Number of states of an average layer from which arrays are faster."""
 _MAX_REWARD = 1 << 53
 """Rewards below this are exact as floating-point numbers."""
@@ -79,7 +79,7 @@ class LayeredMdp:
 
     @property
     def is_wide(self) -> bool:
-        return len(self.order) >= _MIN_WIDTH * (len(self.layers) + 1)
+        return len(self.order) >= MIN_WIDTH * (len(self.layers) + 1)
 
 
 def layered(model: Mdp) -> LayeredMdp | None:
@@ -393,7 +393,7 @@ def distribution_numbers(
     for layer in model.layers:
         reached = numbers[model.target[layer.transitions]]
         different, rows = _different(np.stack((reached, amounts[layer.transitions]), axis=1))
-        of_events = _common(np.array([table.shifted(*pair) for pair in different])[rows], layer.first_transition)
+        of_events = _common_part(np.array([table.shifted(*pair) for pair in different])[rows], layer.first_transition)
         if of_events is None:
             return None
         of_actions = of_events[layer.first_event]
@@ -406,7 +406,7 @@ def distribution_numbers(
             if None in largest:
                 return None
             of_actions[choices.actions] = np.array(largest, np.int64)[rows]
-        of_states = _common(of_actions, layer.first_action)
+        of_states = _common_part(of_actions, layer.first_action)
         if of_states is None:
             return None
         table.count(of_states.tolist())
@@ -414,7 +414,7 @@ def distribution_numbers(
     return [_ordered(model, numbers.tolist())[state] for state in initial]
 
 
-def _common(numbers: Indices, starts: Indices) -> Indices | None:
+def _common_part(numbers: Indices, starts: Indices) -> Indices | None:
     """Return the number that the members of each group share; None if some group shares none."""
     least = np.minimum.reduceat(numbers, starts)
     return least if (least == np.maximum.reduceat(numbers, starts)).all() else None

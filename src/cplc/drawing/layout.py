@@ -153,7 +153,7 @@ def _layout(layered: _Layered, sizes: Mapping[str, Size], links: Sequence[Link],
     """Return the layout with these layers, which it orders."""
     items, layers, polylines, loops = layered.items, layered.layers, layered.polylines, layered.loops
     names = list(sizes)
-    _reduce_crossings(items, layers)
+    reduce_crossings(items, layers)
     _assign_coordinates(items, layers)
     tops = _layer_tops(items, layers, top + _MARGIN)
     leftmost = min((item.x - item.width / 2 for item in items), default=0.0)
@@ -353,7 +353,7 @@ def _polyline(
 # --- order within layers
 
 
-def _reduce_crossings(items: list[_Vertex], layers: list[list[int]]) -> None:
+def reduce_crossings(items: list[_Vertex], layers: list[list[int]]) -> None:
     """Order each layer by the barycentre heuristic; keep the order with the fewest crossings."""
     best = [list(layer) for layer in layers]
     fewest = _crossings(items, layers)

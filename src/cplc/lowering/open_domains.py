@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from cplc.logic import formulas as f
 from cplc.logic.commitments import expanded
 from cplc.logic.formulas import Formula
 from cplc.lowering.expressions import copy_holders
-from cplc.lowering.variable_names import field_variable
+from cplc.lowering.variable_names import copy_variable, field_variable, place_variable, queued_variable
 from cplc.semantics.model import CheckedModel, Place
-from cplc.system.model import OpenDomain
+from cplc.system.model import OpenDomain, OpenPlace
 
 
 def open_domains(model: CheckedModel) -> Iterator[OpenDomain]:
     """Yield the domain of each class of places, with the variables that hold its values."""
     for one in model.data:
-        variables = tuple(variable for place in one.places for variable in _variables(place, model))
-        yield OpenDomain(one.type, ", ".join(one.names), variables, one.constants, one.free, one.is_ordered)
+        places = tuple(variable for place in one.places for variable in _variables(place, model))
+        yield OpenDomain(one.type, ", ".join(one.names), places, one.constants, one.free, one.is_ordered)
 
 
-def _variables(place: Place, model: CheckedModel) -> Iterable[str]:
+def _variables(place: Place, model: CheckedModel) -> Iterator[OpenPlace]:
+    """Yield the variables of a place: of each copy of a message, and of each place of a queue that can have it."""
     name, parameter = place
     if not name:
-        return (parameter,)
+        yield OpenPlace(parameter)
+        return
     message = model.message[name]
-    return (field_variable(name, parameter, holder) for holder in copy_holders(message, sync=model.sync))
+    for holder in copy_holders(message, sync=model.sync):
+        yield OpenPlace(field_variable(name, parameter, holder), copy_variable(name, holder))
+    for receiver, count in () if model.sync else message.queues:
+        for at in range(1, count + 1):
+            queued = queued_variable(message.sender, receiver, at, name, parameter)
+            yield OpenPlace(queued, place_variable(message.sender, receiver, at), name)
 
 
 def unsupported(formula: Formula, model: CheckedModel) -> str:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite
 from typing import Final
 
-from cplc.language.amounts import amounts_of, number_in
+from cplc.language.amounts import Amounts, amounts_of, number_in
 from cplc.language.quotes import unquoted
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
 from cplc.logs.mapping import family_of
-from cplc.lowering.variable_names import copy_variable
 from cplc.monitoring.case_state import Case
 from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.monitoring.status import Allowed, Sending
@@ -46,26 +47,31 @@ class OpenValues:
         system = tracker.system
         self._domains = system.open_domains
         self._fields: dict[str, dict[str, int]] = {}
-        self._places: list[list[tuple[str | None, str]]] = []
-        """The variables of each domain, each with the variable that tells whether it is set."""
         self._unknown: list[int] = []
         """The number of variables of each domain that may begin with any value."""
         for at, domain in enumerate(self._domains):
-            variables = [system.variable[name] for name in domain.variables]
+            variables = [system.variable[one.variable] for one in domain.places]
             for one in variables:
                 if one.kind == "field":
                     parameter = one.name.removeprefix(f"{one.about}.").partition("@")[0]
                     for name in (one.about, family_of(one.about)):
                         self._fields.setdefault(name, {})[parameter] = at
-            own = [(None, one.name) for one in variables if one.kind == "own"]
-            fields = [(copy_variable(one.about, one.owner), one.name) for one in variables if one.kind == "field"]
-            self._places.append([*own, *fields])
-            self._unknown.append(sum(len(system.variable[name].initial) > 1 for _, name in own))
+            self._unknown.append(sum(one.kind == "own" and len(one.initial) > 1 for one in variables))
         self._amounts = [amounts_of(one.type) for one in self._domains]
         self._constants = [
             {_key(text if amounts else unquoted(text)): text for text in one.constants}
             for one, amounts in zip(self._domains, self._amounts, strict=True)
         ]
+        ordered = [one if one.is_ordered else None for one in self._domains]
+        self._bounds = [sorted(map(number_in, one.constants)) if one else [] for one in ordered]
+        """The constants of each ordered domain."""
+        self._rooms: list[list[list[str]]] = []
+        """The names in each interval between constants."""
+        for with_order, bounds in zip(ordered, self._bounds, strict=True):
+            rooms: list[list[str]] = [[] for _ in range(len(bounds) + 1)]
+            for name in with_order.free if with_order else ():
+                rooms[bisect(bounds, number_in(name))].append(name)
+            self._rooms.append(rooms)
         for domain, unknown in zip(self._domains, self._unknown, strict=True):
             if domain.is_ordered and unknown:
                 raise ValueError(f"a variable among `{domain.name}` begins with any amount: give it an initial value")
@@ -107,42 +113,35 @@ class OpenValues:
         amounts = self._amounts[at]
         if amounts is None:
             return _key(value)
-        text = f"{Decimal(repr(value)):f}" if isinstance(value, float) and isfinite(value) else str(value)
-        units = None if isinstance(value, bool) else amounts.units(text)
-        if units is None:
+        key = None if isinstance(value, bool) else _amount_key(amounts, value)
+        if key is None:
             raise NoValue(f"`{field}` is {_short(str(value))}, no value of `{self._domains[at].type}`")
-        return _key(amounts.text(units))
+        return key
 
     def _ordered_name(self, at: int, key: str, case: Case) -> str:
         """Return a name that is to those of other amounts as the amount is to them.
 
         Where there is no room between its neighbours, all names between two constants are spread again.
         """
-        domain = self._domains[at]
-        number = number_in(json.loads(key))
-        constants = [number_in(text) for text in domain.constants]
-        low = max((one for one in constants if one < number), default=None)
-        high = min((one for one in constants if one > number), default=None)
-
-        def is_between(text: str) -> bool:
-            return (low is None or number_in(text) > low) and (high is None or number_in(text) < high)
-
-        room = [name for name in domain.free if is_between(name)]
-        inside = self._amounts_between(at, is_between, case)
+        number = _number(key)
+        interval = bisect(self._bounds[at], number)
+        room = self._rooms[at][interval]
+        inside = self._inside(at, interval, case)
         if len(inside) >= len(room):
             live = self._live(at, case.states)
             for dead in [one for one in inside if case.names[at, one] not in live]:
                 del case.names[at, dead]
-            inside = self._amounts_between(at, is_between, case)
+            inside = self._inside(at, interval, case)
             if len(inside) >= len(room):
-                raise ResourceExhausted(f"more than {len(room):,} values of `{domain.name}`")
-        before = [room.index(case.names[at, one]) for one in inside if number_in(json.loads(one)) < number]
-        after = [room.index(case.names[at, one]) for one in inside if number_in(json.loads(one)) > number]
-        start, end = max(before, default=-1), min(after, default=len(room))
+                raise ResourceExhausted(f"more than {len(room):,} values of `{self._domains[at].name}`")
+        before = [one for one in inside if _number(one) < number]
+        after = inside[len(before) :]
+        start = room.index(case.names[at, before[-1]]) if before else -1
+        end = room.index(case.names[at, after[0]]) if after else len(room)
         if end - start > 1:
-            case.names[at, key] = room[(start + end) // 2]
-            return case.names[at, key]
-        ordered = [*inside[: len(before)], key, *inside[len(before) :]]
+            name = case.names[at, key] = room[(start + end) // 2]
+            return name
+        ordered = [*before, key, *after]
         names = {
             one: room[(2 * position + 1) * len(room) // (2 * len(ordered))] for position, one in enumerate(ordered)
         }
@@ -151,18 +150,19 @@ class OpenValues:
         case.names.update({(at, one): name for one, name in names.items()})
         return names[key]
 
-    def _amounts_between(self, at: int, is_between: Callable[[str], bool], case: Case) -> list[str]:
-        """Return the keys of the amounts of the log in an interval, in ascending order."""
-        keys = (key for domain, key in case.names if domain == at and is_between(json.loads(key)))
-        return sorted(keys, key=lambda key: number_in(json.loads(key)))
+    def _inside(self, at: int, interval: int, case: Case) -> list[str]:
+        """Return the keys of the amounts of the log in an interval between constants, in ascending order."""
+        bounds = self._bounds[at]
+        keys = [key for domain, key in case.names if domain == at and bisect(bounds, _number(key)) == interval]
+        return sorted(keys, key=_number) if len(keys) > 1 else keys
 
     def _renamed(self, at: int, state: int, names: Mapping[str, str]) -> int:
         packing = self._tracker.packing
         result = state
-        for _, variable in self._places[at]:
-            new = names.get(str(packing.value(variable, state)))
-            if new is not None:
-                result = result & ~packing.mask([variable]) | packing.bits(variable, new)
+        for one in self._domains[at].places:
+            new = names.get(str(packing.value(one.variable, state)))
+            if new is not None and (not one.flag or packing.value(one.flag, state) == one.present):
+                result = result & ~packing.mask([one.variable]) | packing.bits(one.variable, new)
         return result
 
     def _free_name(self, at: int, names: Names, states: States) -> str:
@@ -190,10 +190,10 @@ class OpenValues:
         """Return the values that the places of a domain have in one of these states."""
         value = self._tracker.packing.value
         return {
-            value(name, state)
+            value(one.variable, state)
             for state in states
-            for is_set, name in self._places[at]
-            if is_set is None or value(is_set, state)
+            for one in self._domains[at].places
+            if not one.flag or value(one.flag, state) == one.present
         }
 
     def in_words(self, texts: Sequence[str], names: Names) -> tuple[str, ...]:
@@ -218,6 +218,18 @@ class OpenValues:
 
 def _key(value: str | float) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=1 << 16)
+def _amount_key(amounts: Amounts, value: str | float) -> str | None:
+    text = f"{Decimal(repr(value)):f}" if isinstance(value, float) and isfinite(value) else str(value)
+    units = amounts.units(text)
+    return None if units is None else _key(amounts.text(units))
+
+
+@lru_cache(maxsize=1 << 16)
+def _number(key: str) -> Decimal:
+    return number_in(json.loads(key))
 
 
 def _short(text: str) -> str:

@@ -573,6 +573,8 @@ class ExpressionChecker:
         is_amount = isinstance(left_type, types.Data) and amounts_of(left_type.name) is not None
         if is_amount and types.fits(right_type, left_type):
             return resolved.Apply(expr.op, (left, right), expr.span), BOOL
+        if UNKNOWN in (left_type, right_type):
+            return _WRONG
         for operand, type_ in ((expr.left, left_type), (expr.right, right_type)):
             if not types.fits(type_, INT):
                 expected = described(left_type) if is_amount else "a number"

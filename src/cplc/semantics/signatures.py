@@ -87,6 +87,8 @@ class Library:
             own = set(scope.signature.macros) if scope.signature else set[str]()
             names = macros | own | PREDICATES | set(EVENTS)
             notes = did_you_mean(name, sorted(names))
+            if name == "P":
+                notes = (Note("probabilities are asked for a participant: `analyze Name: achievement > 0.9`"),)
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)
             message = f"`{name}` is neither a state of a commitment or claim nor a macro"

@@ -167,6 +167,14 @@ class Builder:
         before = node.operands if goes_on and isinstance(node, ast.Junction) else (node,)
         return Part(ast.Junction(op, (*before, right.node), span=span), left.start, right.end)
 
+    def membership(self, items: list[Child]) -> Expr:
+        """Build ``x in {a, b}`` as ``x = a | x = b``."""
+        value, *members = (item for item in items if isinstance(item, Part))
+        end = _end(items[-1])
+        span = self._span(value.start, end)
+        equal = tuple(ast.Binary("=", value.node, member.node, span=span) for member in members)
+        return Part(equal[0] if len(equal) == 1 else ast.Junction("|", equal, span=span), value.start, end)
+
     def over_paths(self, items: tuple[Token, Expr]) -> Expr:
         sign, path = items
         return self._quantified(sign, path, None)

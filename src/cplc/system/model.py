@@ -214,13 +214,23 @@ StepKind = Literal["send", "receive", "exchange", "lose", "duplicate", "restart"
 
 
 @dataclass(frozen=True, slots=True)
+class OpenPlace:
+    """A variable with an open value: that of a copy or queue, which is there where ``flag`` is ``present``."""
+
+    variable: str
+    flag: str = ""
+    """Empty if its value is always there."""
+    present: bool | str = True
+
+
+@dataclass(frozen=True, slots=True)
 class OpenDomain:
     """Variables of a type with any number of values, of which the values of their domains stand for all."""
 
     type: str
     name: str
     """The names of its fields and variables, as in reports."""
-    variables: tuple[str, ...]
+    places: tuple[OpenPlace, ...]
     constants: tuple[str, ...]
     """The values that the protocol names."""
     free: tuple[str, ...]
