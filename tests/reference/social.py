@@ -140,7 +140,7 @@ class SocialCommitments:
         for verb, name, target in {(one.verb, one.commitment, one.target) for one in operations}:
             if target is None or verb not in STANDING_AFTER:
                 continue
-            first, second = self.reference.both(name)
+            first, second = self.reference.model.parties[name]
             if pair != ((second, first) if verb == "attack" else (first, second)):
                 continue
             subject = self._content(name)
