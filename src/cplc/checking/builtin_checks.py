@@ -16,6 +16,7 @@ from cplc.checking import debt_checks as about_debts
 from cplc.checking.debt_checks import CLOSING, Listing, Part, mentioned, named, ways_to_close
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question, Refinement
+from cplc.language.groups import side_text
 from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
 from cplc.language.words import WORD
 from cplc.logic import expressions
@@ -482,7 +483,8 @@ def _ways_out(system: System, one: Commitment) -> str:
     verbs = {act.verb for step in system.steps for act in step.operations if act.commitment == one.name}
     if verbs & CLOSING.keys() or (one.within is not None and one.expires is not None):
         return ways
-    return f"{ways}; where that can no longer come, let {one.creditor} release it or {one.debtor} withdraw it"
+    release, withdraw = f"{side_text(one.creditor, 'or')} release it", f"{side_text(one.debtor, 'or')} withdraw it"
+    return f"{ways}; where that can no longer come, let {release} or {withdraw}"
 
 
 def _effective(system: System, _: Debts) -> _CheckParts:
@@ -613,17 +615,13 @@ def _enforces(goal: f.Goal, uniform: bool, group: tuple[str, ...]) -> Formula:
 
 def _unable(commitment: Commitment) -> str:
     """Return who of those that are answerable fail, in words."""
-    debtors = commitment.debtors
-    if len(debtors) == 1:
-        return f"{debtors[0]} alone cannot"
-    listed = f"{', '.join(debtors[:-1])} {{}} {debtors[-1]}"
+    if len(commitment.debtors) == 1:
+        return f"{commitment.debtor} alone cannot"
+    debtors = side_text(commitment.debtor)
     return {
-        "all": listed.format("and") + " together cannot",
-        "any": "neither " * (len(debtors) == 2)
-        + listed.format("nor" if len(debtors) == 2 else "or")
-        + " alone can"
-        + ("" if len(debtors) == 2 else "not"),
-        "each": "not each of " + listed.format("and") + " alone can",
+        "all": f"{debtors} together cannot",
+        "any": f"no single one of {debtors} can",
+        "each": f"not each of {debtors} alone can",
     }[commitment.answerable]
 
 
@@ -641,7 +639,7 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
             able = can_be_honoured(system, commitment, uniform=uniform)
             meaning = f"{_unable(commitment)} keep what {'it' if len(commitment.debtors) == 1 else 'they'} promised"
             if commitment.content:
-                alone = f"let its content depend on messages of {commitment.debtor} alone"
+                alone = f"let its content depend on messages of {side_text(commitment.debtor)} alone"
                 repair = f"{alone}, and guard those that break it"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
         parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))

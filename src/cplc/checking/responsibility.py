@@ -11,7 +11,7 @@ from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.language.groups import is_on
+from cplc.language.groups import Answerable, is_on
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -246,6 +246,8 @@ class Violation:
     """The message that does; None where time passes or a new round begins."""
     empowered: str | None = None
     """The third party whose power it was to violate it."""
+    answerable: Answerable = "all"
+    """Which debtors of a group can be held to it."""
 
 
 def violations(system: System, run: Run) -> tuple[Violation, ...]:
@@ -259,7 +261,8 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
                 by, towards = one.parties
                 message = step.event if step.kind in ("receive", "exchange") else None
                 empowered = system.empowered(step, one.name)
-                violated.append(Violation(one.name, by, towards, number, message, empowered))
+                answerable = one.answerable if isinstance(one, Commitment) else "all"
+                violated.append(Violation(one.name, by, towards, number, message, empowered, answerable))
     return tuple(violated)
 
 

@@ -36,10 +36,21 @@ def is_promised(debtor: str, creditor: str, answerable: Answerable, by: str, to:
     return is_own and set(members(to)) <= set(members(creditor))
 
 
+def side_text(side: str, conjunction: str = "and") -> str:
+    """Return the roles of a side, in words."""
+    *roles, last = members(side)
+    return f"{', '.join(roles)} {conjunction} {last}" if roles else last
+
+
 def answerable_text(side: str, answerable: Answerable) -> str:
     """Return who answers for a side, in words."""
-    roles = members(side)
-    if len(roles) == 1:
+    if len(members(side)) == 1:
         return side
-    last = f"{', '.join(roles[:-1])} {'or' if answerable == 'any' else 'and'} {roles[-1]}"
-    return {"all": f"{last} together", "any": last, "each": f"{last} each"}[answerable]
+    if answerable == "any":
+        return side_text(side, "or")
+    return f"{side_text(side)} {'each' if answerable == 'each' else 'together'}"
+
+
+def agreeing(side: str, singular: str, plural: str, answerable: Answerable = "all") -> str:
+    """Return the form of a verb or pronoun that agrees with the side, or with those who answer for it."""
+    return singular if len(members(side)) == 1 or answerable == "any" else plural

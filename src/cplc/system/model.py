@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
-from cplc.language.groups import Answerable, members
+from cplc.language.groups import Answerable, answerable_text, members
 from cplc.logic.expressions import FALSE, TRUE, Const, Expr, Value, conj, disj, negate, reads
 from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
@@ -145,6 +145,11 @@ class Commitment:
     @property
     def debtors(self) -> tuple[str, ...]:
         return members(self.debtor)
+
+    @property
+    def answerable_text(self) -> str:
+        """The debtors who are answerable, in words."""
+        return answerable_text(self.debtor, self.answerable)
 
     @property
     def creditors(self) -> tuple[str, ...]:
