@@ -352,8 +352,8 @@ def group_validities(draw: st.DrawFn) -> Sample:
     instance = draw(st.sampled_from(instances(commitment)))
     debtors, creditors = members(commitment, instance)
     some_creditors = draw(st.lists(st.sampled_from(creditors), min_size=1, unique=True))
-    others = [role for role in plan.everything() if role not in (*debtors, *creditors)]
-    more_debtors = (*debtors, *draw(st.lists(st.sampled_from(others), unique=True) if others else st.just([])))
+    outside = [role for role in plan.everything() if role not in (*debtors, *creditors)]
+    more_debtors = (*debtors, *draw(st.lists(st.sampled_from(outside), unique=True) if outside else st.just([])))
     body = draw(formulas(plan, 1))
 
     def commits(by: Sequence[str], to: Sequence[str], content: str = "true") -> str:

@@ -153,16 +153,16 @@ def _address_groups(draw: st.DrawFn, plan: Plan) -> None:
         if not groups or one_in(draw, 4):
             continue
         commitment = draw(st.sampled_from(groups))
-        own, others = commitment.debtors, commitment.creditors
+        own, addressees = commitment.debtors, commitment.creditors
         if message.first == commitment.second:
-            own, others = others, own
+            own, addressees = addressees, own
         sender = draw(st.sampled_from([role for role in own if role != plan.family]))
         partners = [role for role in own if role != sender]
         is_among_members = any(role.startswith(f"{plan.family}[") for role in (sender, message.second))
         if message.path or is_among_members:  # there its members are named one by one
             partners = [role for role in partners if role != plan.family]
-            others = tuple(role for role in others if role != plan.family)
-        receivers = [role for role in (*others, *partners) if role != message.second]
+            addressees = tuple(role for role in addressees if role != plan.family)
+        receivers = [role for role in (*addressees, *partners) if role != message.second]
         plan.messages[position] = replace(
             message, first=sender, more=() if one_in(draw, 4) else tuple(dict.fromkeys(receivers))
         )
