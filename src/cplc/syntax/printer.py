@@ -117,9 +117,8 @@ def party(tree: ast.Party) -> str:
     """Return one side of a commitment: a role, or a group of several."""
     if isinstance(tree, ast.Ref):
         return reference(tree)
-    return (
-        f"{tree.answerable} {{{_references(tree.members)}}}" if tree.answerable else f"{{{_references(tree.members)}}}"
-    )
+    group = f"{{{_references(tree.members)}}}"
+    return f"{tree.answerable} {group}" if tree.answerable else group
 
 
 def _bound(operator: ast.Unary | ast.Binary) -> str:
