@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Final, TypeVar
 
 from cplc.diagnostics import rules
@@ -309,33 +310,60 @@ class Instantiator:
         if any(not agents and not isinstance(written, resolved.AllOf) for side in groups for written, agents in side):
             self.table.broken.add(pending.body.symbol)
             return False
-        named = {agent.name for side in groups for one, agents in side for agent in agents if not _is_family(one)}
+        if self._names_a_role_twice(pending, groups):
+            return False
+        named = {
+            agent.name for side in groups for written, agents in side for agent in agents if not _is_family(written)
+        }
         order = {role.name: position for position, role in enumerate(self.table.roles)}
         names: list[str] = []
-        for side, other in zip(groups, reversed(groups), strict=True):
-            opposite = {agent.name for written, agents in other for agent in agents if not _is_family(written)}
-            own: dict[str, None] = {}
-            for written, agents in side:
-                for agent in agents:
-                    if agent.name in own and not _is_family(written):
-                        message = f"`{agent.name}` is named twice in a group of `{pending.name}`"
-                        self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, *where(pending.values))
-                    if not _is_family(written) and agent.name in opposite:
-                        message = f"`{agent.name}` is on both sides of `{pending.name}`"
-                        self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, *where(pending.values))
-                    if not _is_family(written) or agent.name not in named:
-                        own[agent.name] = None
+        for side in groups:
+            own = {
+                agent.name
+                for written, agents in side
+                for agent in agents
+                if not _is_family(written) or agent.name not in named
+            }
             if not own:
                 self.table.left_out.add(pending.name)
                 return False
             names.append(side_of(sorted(own, key=order.__getitem__)))
         if is_on(members(names[0]), names[1]):
+            self.table.left_out.add(pending.name)
             message = f"`{pending.name}` is between `{names[0]}` and itself"
             self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, *where(pending.values))
             return False
         self.table.parties[pending.name] = Parties(names[0], names[1])
         self.table.commitments[pending.name] = pending
         return True
+
+    def _names_a_role_twice(
+        self,
+        pending: PendingInstance[resolved.Commitment],
+        groups: list[list[tuple[resolved.RoleTree | resolved.AllOf, tuple[model.Role, ...]]]],
+    ) -> bool:
+        """Return whether a role is named twice, besides by its family; such an instance is left out.
+
+        This is an error unless each of the two depends on a loop variable that the other does not.
+        """
+        named = [
+            (side, written, agent)
+            for side, group in enumerate(groups)
+            for written, agents in group
+            if not _is_family(written)
+            for agent in agents
+        ]
+        for (side, written, agent), (other_side, other, same) in combinations(named, 2):
+            if agent.name == same.name:
+                self.table.left_out.add(pending.name)
+                if not may_coincide(written, other, pending.protocol_instance):
+                    is_twice = f"is named twice in a group of `{pending.name}`"
+                    how = is_twice if side == other_side else f"is on both sides of `{pending.name}`"
+                    message = f"`{agent.name}` {how}"
+                    span = pending.body.symbol.span
+                    self.table.problems.report(rules.SAME_ROLE, span, message, *where(pending.values))
+                return True
+        return False
 
     def _add_between(
         self,

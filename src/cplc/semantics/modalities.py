@@ -89,7 +89,8 @@ class ModalityChecker:
         """Report a group in a modality that is about two roles."""
         for side in sides:
             if side.is_group:
-                hint = Note("`C` and `Fu` may be about groups; here name one role, or one commitment")
+                one = "name one role" if modality in ("SC", "SCc") else "name one role, or one commitment"
+                hint = Note(f"`C` and `Fu` may be about groups; here {one}")
                 self._error(rules.WRONG_KIND, side.span, f"`{modality}` is about single roles, not groups", hint)
                 return True
         return False

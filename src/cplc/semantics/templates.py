@@ -332,7 +332,7 @@ class TemplateBuilder:
         node = symbol.node
         debtor = self._expression_checker.names.side(node.debtor, scope)
         creditor = self._expression_checker.names.side(node.creditor, scope)
-        self._check_answerable(node.debtor, node.creditor)
+        self._check_answerable(node.debtor, node.creditor, debtor)
         antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
         consequent = self._expression_checker.content(node.consequent, scope)
         timing = self._with_fields_of_creators(symbol, scope)
@@ -341,8 +341,11 @@ class TemplateBuilder:
         if debtor is not None and creditor is not None:
             yield resolved.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
-    def _check_answerable(self, debtor: ast.Party, creditor: ast.Party) -> None:
-        """Report that one debtor, or creditors, are said to be answerable together or alone."""
+    def _check_answerable(self, written: ast.Party, creditor: ast.Party, debtor: resolved.Side | None) -> None:
+        """Report that a single debtor, or creditors, are said to be answerable alone."""
+        if isinstance(written, ast.Group) and written.answerable and debtor is not None and not debtor.is_group:
+            text = f"A single debtor answers for itself: leave out `{written.answerable}`"
+            self._problems.report(rules.WRONG_KIND, written.span, text)
         if isinstance(creditor, ast.Group) and creditor.answerable:
             text = f"Creditors are not answerable: leave out `{creditor.answerable}`"
             self._problems.report(rules.WRONG_KIND, creditor.span, text)

@@ -63,7 +63,7 @@ def _group(least: int, most: int = 3) -> st.SearchStrategy[tuple[ast.Ref, ...]]:
     return st.lists(refs, min_size=least, max_size=most).map(lambda group: tuple(group))
 
 
-_members = st.builds(ast.Group, _group(2), st.none(), span=st.just(NOWHERE))
+_members = st.builds(ast.Group, _group(1), st.none(), span=st.just(NOWHERE))
 _debtors = st.builds(ast.Group, _group(1), st.none() | st.sampled_from(("any", "each")), span=st.just(NOWHERE))
 _creditors = st.builds(ast.Group, _group(1), st.none(), span=st.just(NOWHERE))
 _between = _group(1, 2) | st.tuples(_members, refs) | st.tuples(refs, _members) | st.tuples(_members, _members)
@@ -231,8 +231,8 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         st.builds(ast.Choice, _some(refs, 1), span=_here),
         st.builds(ast.Fact, names, expressions(), docs, span=_here),
         st.builds(
-            ast.Commitment, names, refs | _debtors, refs | _creditors, expressions(), expressions(), _maybe, _maybe, st.booleans(), docs,
-            span=_here,
+            ast.Commitment, names, refs | _debtors, refs | _creditors, expressions(), expressions(), _maybe, _maybe,
+            st.booleans(), docs, span=_here,
         ),
         st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
         _channels,
