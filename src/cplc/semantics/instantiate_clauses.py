@@ -24,7 +24,6 @@ from cplc.semantics.instances import (
 )
 from cplc.semantics.instantiate import Instantiator, data_type
 from cplc.semantics.instantiate_bounds import BoundInstantiator
-from cplc.semantics.instantiate_participants import ParticipantInstantiator
 from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import Term, Value, combined, is_about_runs, state_parts
@@ -81,8 +80,7 @@ class ClauseInstantiator:
                     self._table.indirect_changes |= by_successor
         with self._table.problems.local():
             properties = tuple(self._properties())
-            agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
-            participants, analyses = agents.valid_participants(), tuple(agents.analyses())
+            participants, analyses = self._participants(messages)
             self._bounds.refuse_faults(kinds, participants)
             self._bounds.refuse_groups(commitments, participants)
         return model.CheckedModel(
@@ -109,6 +107,18 @@ class ClauseInstantiator:
             tick=tick_length(node),
             left_out=len(self._table.left_out),
         )
+
+    def _participants(
+        self, messages: Iterable[model.Message]
+    ) -> tuple[tuple[model.Participant, ...], tuple[model.AnalyzeLine, ...]]:
+        """Return the participants and their thresholds; most protocols have none."""
+        analyses = (one for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
+        if not self._table.agents and next(analyses, None) is None:
+            return (), ()
+        from cplc.semantics.instantiate_participants import ParticipantInstantiator
+
+        agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
+        return agents.valid_participants(), tuple(agents.analyses())
 
     # --- facts and commitments ------------------------------------------------------------------
 
