@@ -33,6 +33,8 @@ def test_promises_of_a_pair_can_be_kept_together(path: Path, name: str) -> None:
     for pair in pairs:
         question = compilation.formula_question(f"EF C({pair}, false)")
         assert not isinstance(question, tuple)
+        if question.question.unsupported:
+            pytest.skip(question.question.unsupported)
         (result,) = compilation.verify([question])
         assert result.answer in ("holds", "fails"), result.reason
         stuck += [pair] if result.answer == "holds" else []

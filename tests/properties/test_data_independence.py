@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,8 +15,10 @@ from tests.support.protocol_analysis import checked
 from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
+from cplc.report.json_data import run_data
 from cplc.semantics.data_values import with_values
 from cplc.semantics.model import CheckedModel
+from cplc.simulation.run_replay import recording
 from cplc.source import Source
 
 _STATES = 4000
@@ -107,6 +110,20 @@ def test_verdicts_of_ordered_amounts_are_those_of_a_range(text: str) -> None:
     assert numbers.ok, [one.concise() for one in numbers.diagnostics if one.is_error]
     questions = numbers.questions([one.name for one in numbers.model.properties])
     assert answers == [result.answer.replace("vacuous", "holds") for result in numbers.verify(questions)], text
+
+
+@examples(25)
+@given(open_protocols(is_ordered=True))
+def test_runs_with_concrete_amounts_replay(text: str) -> None:
+    compilation = CplCompilation(Source("open.cpl", text))
+    assert compilation.ok
+    questions = compilation.questions([one.name for one in compilation.model.properties])
+    for result in compilation.verify(questions):
+        if result.evidence is not None:
+            document = json.dumps(run_data(result.system, result.evidence.run))
+            (recorded,) = recording(document).runs
+            _, replayed = compilation.replay(recorded)
+            assert replayed.misfit is None, document
 
 
 _ORDERED = """

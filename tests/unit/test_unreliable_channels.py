@@ -164,3 +164,12 @@ def test_monitor_accepts_duplicates_of_what_has_arrived(duplicating: CplCompilat
     received = _event("pay", "Buyer", "Shop", kind="received")
     assert _kinds(duplicating, offer, sent, received, received) == []
     assert _kinds(duplicating, offer, sent, received, received, received) != []
+
+
+def test_monitor_accepts_duplicates_to_one_receiver() -> None:
+    text = "cpl 2\nprotocol Once {\n  role A\n  role B\n  channel duplicating\n  A -> B : m\n  B -> A : n\n}\n"
+    once = CplCompilation(Source("once.cpl", text))
+    assert once.ok
+    sent, received = _event("m", "A", kind="sent"), _event("m", "A", "B", kind="received")
+    assert _kinds(once, sent, received, received) == []
+    assert _kinds(once, sent, received, received, received) != []

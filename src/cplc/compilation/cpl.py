@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cplc.semantics.model import Bound, Check, CheckedModel
     from cplc.semantics.symbol_index import Index
     from cplc.semantics.terms import Does, Term
+    from cplc.simulation.run_replay import Recorded, Replayed
     from cplc.syntax import ast
     from cplc.system.model import System
 
@@ -493,6 +494,8 @@ class CplCompilation(Compilation):
 
     def _with_remedies(self, result: Result, engine: EngineName) -> Result:
         """Return a failure with the bounds or the channels under which the property would hold."""
+        if result.question.verdict_only:
+            return result
         if self.model.has_ticks:
             from cplc.compilation.helping_bounds import with_helping_bounds
 
@@ -555,6 +558,16 @@ class CplCompilation(Compilation):
             unsupported=self.unsupported(formula),
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def replay(self, recorded: Recorded) -> tuple[System, Replayed]:
+        """Return the system and the recorded run replayed in it, with the amounts of the run."""
+        if not self.model.data:
+            return super().replay(recorded)
+        from cplc.semantics.data_values import with_recorded_amounts
+
+        model = with_recorded_amounts(self.model, recorded.texts)
+        wider = self if model.data == self.model.data else self.mutated(model)
+        return Compilation.replay(wider, recorded)
 
     def _with_values_of(self, formula: Term) -> CplCompilation:
         """Return the compilation in which each place has the values that stand for all in this formula, too."""

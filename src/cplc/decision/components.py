@@ -34,7 +34,7 @@ from cplc.decision.participation import Scopes, committed, reached_by_acting
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, step_rewards
-from cplc.decision.value_iteration import MIN_LAYERED_STATES, OrderedMdp, ReachabilityObjective, ValueBounds, solve
+from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve, uses_arrays
 from cplc.logic.expressions import (
     Expr,
     Read,
@@ -81,7 +81,7 @@ class ComponentMdp:
     def terminal(self) -> Sequence[int]:
         """The terminal states."""
         model = self.explored.model
-        if len(model) >= MIN_LAYERED_STATES and not model.is_composed:
+        if uses_arrays(model) and not model.is_composed:
             from cplc.decision.reachable_states import terminal_states
 
             return terminal_states(model)

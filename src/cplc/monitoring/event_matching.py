@@ -152,14 +152,20 @@ class EventResolver:
     ) -> Iterable[StepSequence]:
         """Return the sequences of steps that an event stands for: a sending, receipts by these receivers, or both.
 
-        Of several receivers, others may have received the message before; each may have an event of its own.
+        Of several receivers, others may have received the message before; each may have an event of its own. A receipt
+        may be that of a duplicate.
         """
         steps = self.tracker.system.steps
-        receipts = [self.tracker.receipts[message.name, one] for one in receivers] if self.tracker.receipts else []
+        receipts: list[StepSequence] = []
+        duplicates: StepSequence = ()
+        for one in receivers if self.tracker.receipts else ():
+            each = self.tracker.receipts[message.name, one]
+            receipts.append(tuple(at for at in each if not steps[at].is_duplicate))
+            duplicates += tuple(at for at in each if steps[at].is_duplicate)
         further = [tuple(each[-1] for each in receipts)] if message.has_several_receivers else []
         first = tuple(each[-1] if at else each[0] for at, each in enumerate(receipts))
         if kind == "received" and receipts:
-            return [first, *further]
+            return [first, *further, *([duplicates] if len(duplicates) == len(receipts) else [])]
         sendings = [at for at in self._sendings.get(message.name, ()) if _carries(steps[at], values)]
         if kind == "sent" or not receipts:
             return [(at,) for at in sendings]

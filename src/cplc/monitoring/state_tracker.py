@@ -84,7 +84,7 @@ class StateTracker:
         self._receipts = _steps_of(system, "receive")
         self.visible_steps = _steps_of(system, "send", "exchange")
         self.receipts: dict[tuple[str, str], tuple[int, ...]] = {}
-        """Message and receiver to the receipts; of several receivers the first receipt, then a further one."""
+        """Message and receiver to the receipts: the first of several receivers, a further one, one of a duplicate."""
         for at in self._receipts:
             key = system.steps[at].event, system.steps[at].actor
             self.receipts[key] = (*self.receipts.get(key, ()), at)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice, pairwise
 from typing import Final
@@ -55,7 +55,30 @@ def with_values(
         return model
     taken = _words(model)
     every = _classes(model, further, for_logs=for_logs)
-    classes = tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every)
+    return _with_domains(model, tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every))
+
+
+def with_recorded_amounts(model: CheckedModel, texts: Collection[str]) -> CheckedModel:
+    """Return the model in which places of ordered amounts have the recorded ones, if other amounts stand for them.
+
+    Evidence shows concrete amounts (`cplc.compilation.concrete_amounts`), and people write others.
+    """
+    return _with_domains(model, tuple(_with_recorded(one, texts) for one in model.data))
+
+
+def _with_recorded(one: DataClass, texts: Collection[str]) -> DataClass:
+    amounts = amounts_of(one.type)
+    if amounts is None:
+        return one
+    recorded = {units for text in texts if (units := amounts.units(text)) is not None}
+    if recorded.issubset(map(amounts.units, one.values)):
+        return one
+    constants = {units for text in one.constants if (units := amounts.units(text)) is not None}
+    return replace(one, values=tuple(map(amounts.text, sorted(recorded | constants))))
+
+
+def _with_domains(model: CheckedModel, classes: tuple[DataClass, ...]) -> CheckedModel:
+    """Return the model in which the places of each class have its values."""
     domains: Mapping[Place, tuple[t.Value, ...]] = {place: one.values for one in classes for place in one.places}
     messages = tuple(
         replace(

@@ -19,6 +19,7 @@ from cplc.source import Span
 Interval = tuple[int, int]
 
 _COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
+_READ: Final = (r.OwnParameter, r.Payload, r.VariableOf)
 _VALUE_TEXT: Final = {True: "always true", False: "never true"}
 
 
@@ -40,19 +41,6 @@ def _declarations(body: tuple[r.Body, ...]) -> Iterator[r.Body]:
             yield from _declarations(one.body)
         else:
             yield one
-
-
-def _operations(tree: Tree) -> Iterator[r.Apply]:
-    """Yield the operators in a condition."""
-    match tree:
-        case r.Apply(_, operands):
-            yield tree
-            for operand in operands:
-                yield from _operations(operand)
-        case r.Quantified(body=body):
-            yield from _operations(body)
-        case _:
-            pass
 
 
 def _warnings_of_message(message: r.Message) -> Iterator[Diagnostic]:
@@ -78,8 +66,8 @@ def _warnings_of_message(message: r.Message) -> Iterator[Diagnostic]:
 
 def _comparisons(tree: Tree, own: Mapping[str, r.Ranged], written: Span, reported: set[Span]) -> Iterator[Diagnostic]:
     """Yield the other decided comparisons of a tree that are ``written`` in this text."""
-    for node in _operations(tree):
-        if node.span in reported or not _is_within(node.span, written):
+    for node in (tree, *r.nodes(tree)):
+        if not isinstance(node, r.Apply) or node.span in reported or not _is_within(node.span, written):
             continue
         if (value := _decided(node, own)) is not None:
             text = f"`{node.span.text}` is {_VALUE_TEXT[value]}, since {_ranges(node, own)}"
@@ -108,7 +96,7 @@ def _decided(tree: r.Apply, own: Mapping[str, r.Ranged]) -> bool | None:
     if left is None or right is None:
         return None
     value = _compared(tree.op, left, right)
-    is_maybe_missing = any(isinstance(node, r.Payload) for node in _read(tree))
+    is_maybe_missing = any(isinstance(node, r.Payload) for node in r.nodes(tree))
     return None if is_maybe_missing and (value is True or tree.op == "!=") else value
 
 
@@ -190,23 +178,10 @@ def _is_literal(tree: Tree) -> bool:
 def _ranges(tree: r.Apply, own: Mapping[str, r.Ranged]) -> str:
     """Return the ranges of the operands that are not written as numbers."""
     texts = dict[str, str]()
-    for node in _read(tree):
-        interval = _interval(node, own)
-        if interval is not None:
+    for node in r.nodes(tree):
+        if isinstance(node, _READ) and (interval := _interval(node, own)) is not None:
             texts[_name(node)] = _text(interval)
     return " and ".join(f"`{name}` is {text}" for name, text in texts.items())
-
-
-def _read(tree: Tree) -> Iterator[Tree]:
-    """Yield the variables and parameters that a comparison reads."""
-    match tree:
-        case r.Apply(_, operands):
-            for operand in operands:
-                yield from _read(operand)
-        case r.OwnParameter() | r.Payload() | r.VariableOf():
-            yield tree
-        case _:
-            pass
 
 
 def _name(tree: Tree) -> str:

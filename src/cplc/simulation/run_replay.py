@@ -51,6 +51,15 @@ class Recorded:
         """Every variable that it mentions."""
         return frozenset(self.start).union(*(step.writes or () for step in self.steps))
 
+    @property
+    def texts(self) -> frozenset[str]:
+        """Every value that is a text, and what stands in parentheses in the name of a step."""
+        values = [*self.start.values(), *(value for step in self.steps for value in (step.writes or {}).values())]
+        payloads = (step.name.partition("(")[2].rstrip(")").split(",") for step in self.steps if step.name is not None)
+        return frozenset(text.strip() for texts in payloads for text in texts).union(
+            value for value in values if isinstance(value, str)
+        )
+
 
 @dataclass(frozen=True)
 class Recording:

@@ -198,7 +198,11 @@ class Rejection:
         if ":=" in self.expected and token in ("+", "-") and (name := _SUBJECT.search(self.text, 0, self.offset)):
             yield Note(f"write the whole value: `{name.group(1)} := {name.group(1)} {token} 1`")
         if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
-            yield Note("a type is a range as `0..9`, `bool`, or a set of names as `{low, high}`")
+            if last_token(self.text[: self.offset]).lower() in ("string", "str"):
+                yield Note("any text has the type `text`")
+            yield Note(
+                "a type is a range `0..9`, names `{low, high}`, `bool`, `id`, `text`, `decimal(2)` or `money(USD)`"
+            )
         elif keyword == "message" and token == "->":
             yield Note("a message has one sender: what is passed on is another message, `after` this one")
         elif keyword == "message" and self.expected == {":"} and token in (")", ","):
