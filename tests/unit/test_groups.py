@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
 from cplc.export.system_json import system_data
 from cplc.language.groups import agreeing, answerable_text, is_on, is_promised, members, side_of, side_text
@@ -117,3 +118,17 @@ def test_system_as_json_lists_the_members() -> None:
     assert commitment["debtors"] == ["Ann", "Bob"]
     assert (commitment["creditor"], commitment["answerable"]) == ("Cus", "any")
     assert "debtor" not in commitment
+
+
+def test_commitment_is_matched_whatever_the_order_of_its_debtors() -> None:
+    old = _compiled().system
+    roles = "  role Ann\n  role Bob\n"
+    assert roles in _CARRY
+    turned = (_CARRY % "").replace(roles, "  role Bob\n  role Ann\n")
+    new = CplCompilation(Source("carry.cpl", turned)).system
+    (commitment,) = old.commitments
+    assert new.commitments[0].debtor != commitment.debtor
+    assert Match(old, new, {}).successor(commitment) == new.commitments[0]
+    renamed = CplCompilation(Source("carry.cpl", turned.replace("Bob", "Rob"))).system
+    assert Match(old, renamed, {}).successor(commitment) is None
+    assert Match(old, renamed, {"Rob": "Bob"}).successor(commitment) == renamed.commitments[0]

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from cplc.language.groups import members, side_of
 from cplc.records import dataclass
 from cplc.system.model import Commitment, Message, System
 
@@ -70,12 +69,10 @@ class Match:
 
     def successor(self, commitment: Commitment) -> Commitment | None:
         """Return the new version's commitment with the same name and parties, or None."""
-        signature = (commitment.name, commitment.debtor, commitment.creditor)
+        sides = frozenset(commitment.debtors), frozenset(commitment.creditors)
         for other in self.new.commitments:
-            if signature == (
-                self.renamed(other.name),
-                *(side_of(map(self.renamed, members(side))) for side in other.parties),
-            ):
+            renamed = (frozenset(map(self.renamed, side)) for side in (other.debtors, other.creditors))
+            if self.renamed(other.name) == commitment.name and tuple(renamed) == sides:
                 return other
         return None
 
