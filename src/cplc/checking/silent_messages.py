@@ -15,8 +15,8 @@ from cplc.system.printer import condition_text
 def causes_of_silence(system: System, number: int) -> Iterator[Refinement]:
     """Yield that each condition of a guard holds somewhere, that values stay in range, and all of this together.
 
-    A condition counts if it is part of the guard for every payload. Of the receipt of another message nothing more is
-    said: that message has a part of its own.
+    A condition counts if it is part of the guard for every payload. For the receipt of another message there is no more
+    to say: that message has a part of its own.
     """
     message = system.messages[number]
     sends = [step for step in system.steps if step.event == message.name and step.kind in ("send", "exchange")]

@@ -40,7 +40,7 @@ class Page:
 
     width: int | None = None
     lines: Callable[[str, str], Sequence[str]] = _one_line
-    """Returns the lines of a paragraph, the further ones with a hanging indentation."""
+    """Return the lines of a paragraph, with a hanging indentation."""
 
 
 _ENDLESS = Page()

@@ -18,7 +18,6 @@ from cplc.lowering.expressions import (
     transit_holders,
 )
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis, analyse_lifecycles, conditions_of, states_in
-from cplc.lowering.queues import queues_of
 from cplc.lowering.steps import Hazard, StepBuilder, copy_variables
 from cplc.lowering.term_text import action_text, content_text
 from cplc.lowering.variable_names import (
@@ -273,8 +272,11 @@ def _variables(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Vari
         for receiver, count in message.duplicates:
             name = duplicates_variable(message.name, receiver)
             yield Variable(name, tuple(range(count + 1)), (0,), "duplicates", ENV, message.name)
-    for queue in queues_of(model).values():
-        yield from queue.variables()
+    if any(message.queues for message in model.messages):
+        from cplc.lowering.queues import queues_of
+
+        for queue in queues_of(model).values():
+            yield from queue.variables()
     for observer, observable in lifecycles.observers.items():
         for life in model.commitments_and_claims:
             if life.name not in observable:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, value_text
@@ -23,7 +24,6 @@ from cplc.lowering.expressions import (
 )
 from cplc.lowering.lifecycle import Change, ObserverState
 from cplc.lowering.lifecycle_analysis import LifecycleAnalysis
-from cplc.lowering.queues import Queue, queues_of
 from cplc.lowering.variable_names import (
     copy_variable,
     duplicates_variable,
@@ -39,6 +39,9 @@ from cplc.semantics.model import Assignment, CheckedModel, Message
 from cplc.semantics.terms import Value
 from cplc.source import Span
 from cplc.system.model import Operation, Step, Variable
+
+if TYPE_CHECKING:
+    from cplc.lowering.queues import Queue
 
 Hazard = tuple[str, Expr, Span | None]
 
@@ -69,6 +72,10 @@ class StepBuilder:
 
     @cached_property
     def _queues(self) -> dict[tuple[str, str], Queue]:
+        if not any(message.queues for message in self.model.messages):
+            return {}
+        from cplc.lowering.queues import queues_of
+
         return queues_of(self.model)
 
     @cached_property
@@ -317,9 +324,9 @@ class StepBuilder:
         """Return the step after which a message that has arrived is on its way once more."""
         name = f"duplicate {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
         transit = transit_variable(message.name, receiver)
-        left = e.Read(duplicates_variable(message.name, receiver))
-        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), left)))
-        updates = ((transit, e.TRUE), (left.variable, e.arith("-", left, e.Const(1))))
+        available = e.Read(duplicates_variable(message.name, receiver))
+        guard = e.conj((e.negate(e.Read(transit)), e.less(e.Const(0), available)))
+        updates = ((transit, e.TRUE), (available.variable, e.arith("-", available, e.Const(1))))
         return Step(name, "duplicate", ENV, message.name, (), guard, updates, span=message.span)
 
     def _receipt_of(self, message: Message, receiver: str) -> Iterator[Assignment]:

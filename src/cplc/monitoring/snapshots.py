@@ -123,7 +123,7 @@ def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
 
 
 def _restored_names(data: list[Any], tracker: StateTracker) -> dict[tuple[int, str], str]:
-    """Return the names of the values of a log, each of a value of its domain of its own."""
+    """Return the value of a domain that stands for each value of the log; no two have the same."""
     domains = tracker.system.open_domains
     names: dict[tuple[int, str], str] = {}
     for domain, key, name in data[0] if data else ():

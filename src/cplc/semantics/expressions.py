@@ -23,7 +23,6 @@ from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, DECIMAL, INT, PATH, TEXT, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.other_notation import translations
 
 MAX_NODES = 100_000
 """Nodes of one expression after macro expansion."""
@@ -388,6 +387,8 @@ class ExpressionChecker:
 
     def _is_other_notation(self, call: ast.Call, scope: Scope) -> bool:
         """Report a call of an undefined name that is a notation of a paper or another tool."""
+        from cplc.syntax.other_notation import translations
+
         text = call.span.text
         edits = translations(text, words=False, file=call.span.source.text)
         if self._macro(call.name.text, scope, None) is not None or len(edits) != 1:

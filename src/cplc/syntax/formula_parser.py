@@ -16,7 +16,6 @@ from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.input_limits import MAX_DEPTH
 from cplc.syntax.lalr import PreparedParser, prepared_parser
-from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.token_text import advice, closing, last_token, text_or, token_at
 from cplc.syntax.tree import depth_exceeds
@@ -101,6 +100,8 @@ def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tu
 def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...]:
     """Report other notation in a text that is a formula after translation; nothing otherwise."""
     from lark import UnexpectedInput
+
+    from cplc.syntax.other_notation import applied, translations
 
     edits = translations(text)
     if not edits:

@@ -17,7 +17,6 @@ from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.records import dataclass
 from cplc.source import Source, Span
-from cplc.syntax.other_notation import reported, sign
 from cplc.syntax.token_text import character, replacement
 
 MAX_NESTING: Final = 200
@@ -151,6 +150,8 @@ class _Scanner:
 
     def _notation(self, start: int, end: int) -> str:
         """Report a sign of other notation; return its translation, if that is not longer."""
+        from cplc.syntax.other_notation import reported, sign
+
         notation = sign(self.source.text, start)
         instead = notation[1] if notation is not None else ""
         if len(self.problems) <= MAX_PROBLEMS:
@@ -159,6 +160,8 @@ class _Scanner:
 
     def _foreign_characters(self, start: int, end: int) -> Iterator[str]:
         """Report characters that the language does not have: each sign of other notation, and the rest together."""
+        from cplc.syntax.other_notation import sign
+
         at = start
         while at < end:
             notation = sign(self.source.text, at)
