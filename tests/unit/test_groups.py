@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
 from cplc.export.system_json import system_data
-from cplc.language.groups import agreeing, answerable_text, is_on, is_promised, members, side_of, side_text
+from cplc.language.groups import (
+    Answerable,
+    agreeing,
+    answerable_text,
+    binds_as_much,
+    is_on,
+    is_promised,
+    members,
+    side_of,
+    side_text,
+)
 from cplc.logs.events import Event
 from cplc.monitoring.findings import Violated
 from cplc.monitoring.monitor import Monitor
@@ -50,6 +61,13 @@ def test_side_and_its_roles() -> None:
     assert members(side_of(["Ann", "Bob[1]"])) == ("Ann", "Bob[1]")
     assert is_on(["Eve", "Bob"], "{Ann, Bob}")
     assert not is_on(["Eve"], "{Ann, Bob}")
+
+
+@pytest.mark.parametrize(
+    ("answerable", "at_least"), [("all", ["all"]), ("any", ["all", "any"]), ("each", ["all", "any", "each"])]
+)
+def test_order_of_what_debtors_can_be_held_to(answerable: Answerable, at_least: list[Answerable]) -> None:
+    assert [one for one in get_args(Answerable) if binds_as_much(answerable, one)] == at_least
 
 
 def test_side_in_words() -> None:

@@ -36,6 +36,12 @@ def is_promised(debtor: str, creditor: str, answerable: Answerable, by: str, to:
     return is_own and set(members(to)) <= set(members(creditor))
 
 
+def binds_as_much(answerable: Answerable, reference: Answerable) -> bool:
+    """Return whether debtors who are `answerable` can be held to all that those of the reference can be."""
+    strength: tuple[Answerable, ...] = ("all", "any", "each")
+    return strength.index(answerable) >= strength.index(reference)
+
+
 def side_text(side: str, conjunction: str = "and") -> str:
     """Return the roles of a side, in words."""
     *roles, last = members(side)
