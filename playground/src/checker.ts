@@ -62,7 +62,7 @@ export interface Said {
   end?: string | null;
 }
 
-/** A message to a tab beside the verdicts. The last one has `end`: why the answer is incomplete, or null. */
+/** Part of the content of a tab. The last part has `end`: the reason of an incomplete answer, or null. */
 export interface Explored {
   summary?: string;
   text?: string;

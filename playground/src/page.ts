@@ -435,7 +435,7 @@ function welcome(): void {
   );
 }
 
-/** Return the introductory comment of a text, without its title line. */
+/** Return the introductory comment of a file except its first line, the title. */
 function introductionOf(text: string): string {
   const lines = text.split('\n').slice(1);
   const end = lines.findIndex((line) => !line.startsWith('// '));

@@ -1,4 +1,4 @@
-// Tabs beside the verdicts: a random run, drawings, guarantees of participants. Each is computed when it is shown.
+// Further tabs (a random run, drawings, guarantees of participants). The content of each is computed on demand.
 
 import { Checker, type Explored, type Request } from './checker';
 import { said } from './editor';

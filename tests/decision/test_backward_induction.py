@@ -6,9 +6,10 @@ from collections.abc import Hashable
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 import pytest
 
-from cplc.decision.backward_induction import layered, reachability_values, reward_values
+from cplc.decision.backward_induction import layered, reachability_values, reward_values, states_of_depths
 from cplc.decision.fixed_choices import numbered, with_plan
 from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
@@ -111,6 +112,11 @@ def test_layers_give_the_same_distribution(seed: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr("cplc.decision.backward_induction.MIN_WIDTH", 0)
     assert ordered.wide_layers is not None
     assert reward_distribution(ordered, REWARDS) == expected
+
+
+def test_depths_beyond_sixteen_bits_keep_their_order() -> None:
+    depths = np.arange(70_000)[::-1].copy()
+    assert [states.tolist() for states in states_of_depths(depths)] == [[at] for at in range(69_999, -1, -1)]
 
 
 def test_cyclic_model_has_no_layers() -> None:

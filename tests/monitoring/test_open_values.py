@@ -14,7 +14,7 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logs.events import Event
-from cplc.monitoring.findings import BadPayload, Finding, LostTrack, OutOfOrder
+from cplc.monitoring.findings import BadPayload, Duplicate, Finding, LostTrack, OutOfOrder
 from cplc.monitoring.monitor import Invalid, Monitor
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.source import Source
@@ -154,11 +154,14 @@ def _amount_logs(draw: st.DrawFn) -> tuple[str, list[Event]]:
 @examples(100)
 @given(_amount_logs())
 def test_monitor_of_amounts_is_that_of_a_range(log: tuple[str, list[Event]]) -> None:
+    """The numbers are higher by 20, so that no amount of the log is at the border of the range."""
     text, events = log
-    monitor, expected = _monitor(text), _monitor(text.replace("decimal(1)", "0..40").replace(AMOUNT, "20"))
+    monitor, expected = _monitor(text), _monitor(text.replace("decimal(1)", "0..80").replace(AMOUNT, "40"))
     for event in events:
-        amount = {"h": f"{event.values['h']}.0"}
-        assert _kinds(monitor.feed(replace(event, values=amount))) == _kinds(expected.feed(event)), (text, event)
+        value = int(str(event.values["h"]))
+        amount, number = {"h": f"{value}.0"}, {"h": value + 20}
+        kinds = _kinds(monitor.feed(replace(event, values=amount)))
+        assert kinds == _kinds(expected.feed(replace(event, values=number))), (text, event)
 
 
 _OFFERS = """
@@ -229,3 +232,46 @@ def test_values_in_a_queue_keep_their_names(log: list[tuple[str, str]]) -> None:
         event = _event("put" if name == "arrive" else name, "B" if name == "got" else "A", h=value)
         event = replace(event, kind="received", values={}) if name == "arrive" else replace(event, kind="sent")
         assert _kinds(monitor.feed(event)) == _kinds(expected.feed(event)), event
+
+
+def test_lower_amount_stays_possible_whatever_was_rejected() -> None:
+    monitor = _monitor(
+        """
+cpl 2
+protocol P {
+  role Buyer
+  role Seller
+  Seller -> Buyer : offer(price: decimal(1))
+  Buyer -> Seller : bid(price: decimal(1))  if price < offer.price
+  Seller -> Buyer : stop
+}
+"""
+    )
+    assert monitor.feed(_event("offer", "Seller", price=19)) == []
+    for price in (21, 20, 22, 23, 24):
+        assert _kinds(monitor.feed(_event("offer", "Seller", price=price))) == [Duplicate]
+    assert monitor.feed(_event("stop", "Seller")) == []
+    assert monitor.feed(_event("bid", "Buyer", price=18)) == []
+
+
+@pytest.mark.parametrize("kind", ["decimal(1)", "text"])
+@pytest.mark.parametrize("guard", ["z = pair.x", "z = pair.y", "z = pair.w"])
+def test_new_values_of_one_event_stay_apart(kind: str, guard: str) -> None:
+    """However many names were used up before, each field has a name of its own, and no later value has it."""
+    text = f"""
+cpl 2
+protocol P {{
+  role A
+  role B
+  A -> B : pair(w: {kind}, x: {kind}, y: {kind})  repeatable  if x != y & w != x & w != y
+  B -> A : back(z: {kind})  repeatable  if {guard}
+}}
+"""
+    monitor = _monitor(text)
+    for number in range(1, 80):
+        values: dict[str, object] = {"w": number, "x": number + 100, "y": number + 200, "fresh": number + 300}
+        if kind == "text":
+            values = {name: f"v{value}" for name, value in values.items()}
+        assert monitor.feed(_event("pair", "A", w=values["w"], x=values["x"], y=values["y"])) == [], number
+        assert _kinds(monitor.feed(_event("back", "B", z=values["fresh"]))) == [OutOfOrder], number
+        assert monitor.feed(_event("back", "B", z=values[guard[-1]])) == [], number

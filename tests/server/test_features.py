@@ -237,15 +237,19 @@ async def test_quick_fixes_change_what_is_wrong(editor: Editor) -> None:
     uri = await editor.open("shop.cpl", SHOP)
     for old, new, word, title, expected in FIXES:
         await editor.change(uri, SHOP.replace(old, new, 1))
-        position = editor.place(uri, word)
-        context = lsp.CodeActionContext(editor.client.diagnostics[uri])
-        range_ = lsp.Range(position, position)
-        fixes = await editor.client.text_document_code_action_async(
-            lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), range_, context)
-        )
-        chosen = [one for one in fixes or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
-        assert chosen, (new, [one.title for one in fixes or ()])
-        assert expected in (await editor.applied(chosen[0].edit))[uri], new
+        assert expected in await _fixed(editor, uri, word, title), new
+
+
+async def _fixed(editor: Editor, uri: str, word: str, title: str) -> str:
+    """Return the text after the quick fix with this title, at this word."""
+    position = editor.place(uri, word)
+    context = lsp.CodeActionContext(editor.client.diagnostics[uri])
+    fixes = await editor.client.text_document_code_action_async(
+        lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), lsp.Range(position, position), context)
+    )
+    chosen = [one for one in fixes or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
+    assert chosen, (title, [one.title for one in fixes or ()])
+    return (await editor.applied(chosen[0].edit))[uri]
 
 
 NOTATIONS = [
@@ -269,15 +273,7 @@ async def test_quick_fix_of_a_notation_leaves_no_error(
 ) -> None:
     shop = SHOP.replace("  role Buyer[buyers]\n", "  role Buyer[buyers]\n  role Carrier\n")
     uri = await editor.open("notation.cpl", shop.replace(old, new, 1))
-    position = editor.place(uri, word)
-    context = lsp.CodeActionContext(editor.client.diagnostics[uri])
-    assert context.diagnostics
-    fixes = await editor.client.text_document_code_action_async(
-        lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), lsp.Range(position, position), context)
-    )
-    chosen = [one for one in fixes or () if isinstance(one, lsp.CodeAction) and one.title.startswith(title)]
-    assert chosen, [one.title for one in fixes or ()]
-    text = (await editor.applied(chosen[0].edit))[uri]
+    text = await _fixed(editor, uri, word, title)
     assert expected in text
     await editor.change(uri, text)
     left_over = [one.message for one in editor.client.diagnostics[uri] if one.severity == lsp.DiagnosticSeverity.Error]

@@ -48,3 +48,36 @@ def test_participant_without_choices_is_told_so() -> None:
     text = analysis_finding(query, AnalysisOptions()).text()
     assert "You have no choice here: you gain with 99 %" in text
     assert "staying away" not in text
+
+
+_LATE = """cpl 2
+
+protocol Late {
+  role Seller
+  role Buyer
+  CHANNEL
+  commitment goods = C(Seller, Buyer, pay, ship)   within 2
+  Seller -> Buyer : offer                means create goods
+  Buyer -> Seller : pay    after offer
+  Seller -> Buyer : ship   after pay
+  agent Sue plays Seller { goal ship }
+  analyze Sue assuming Buyer BOUND: conformance > 0.5
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("channel", "bound", "needed"),
+    [
+        ("", "", "; a bound is also needed for the sends of Buyer and for messages in flight (`channel within 0`)\n"),
+        ("", "within 0", "; a bound is also needed for messages in flight (`channel within 0`)\n"),
+        ("channel within 0", "", "; a bound is also needed for the sends of Buyer\n"),
+        ("channel within 1", "", "; a bound is also needed for the sends of Buyer\n"),
+        ("channel within 0", "within 0", "\n"),
+    ],
+)
+def test_note_on_late_sends_names_the_other_delays(channel: str, bound: str, needed: str) -> None:
+    source = Source("late.cpl", _LATE.replace("CHANNEL", channel).replace("BOUND", bound))
+    (query,) = participants(CplCompilation(source), ["Sue"])
+    text = analysis_finding(query, AnalysisOptions()).text()
+    assert f"`assuming Seller within 0` says that it acts at once{needed}" in text

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MAX_CHOICES_SHOWN: Final = 40
 _HELP: Final = """\
   NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
-  ACTIONS            of a model in ISPL: some actions of a round, as `Gate: open, Train: stay`
+  ACTIONS            in a model in ISPL, take a round with these actions: `Gate: open, Train: stay`
   (an empty line)    take the next step of a run that was undone or recorded
   random [N]         take one step, or N, at random
   undo [N], redo [N] go back, and forward again

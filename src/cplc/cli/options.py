@@ -241,6 +241,7 @@ def counting_options(command: Command) -> Callable[..., Any]:
 
 
 def engine_option(*engines: str) -> Callable[[Command], Command]:
+    """Return the option that selects one of these engines."""
     return click.option(
         "--engine",
         type=click.Choice(engines),

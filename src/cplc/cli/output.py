@@ -100,7 +100,7 @@ def write_fitted(text: str) -> None:
 
 
 def fitted_if_width_is_given(line: str, *, err: bool = False) -> str:
-    """Return a line of a list, broken where a terminal or `COLUMNS` gives the width; elsewhere it stays for `grep`."""
+    """Break a line at the width that a terminal or `COLUMNS` gives; without a width it stays one line, for `grep`."""
     from cplc.report.layout import fitted
 
     return fitted(line, report_columns(), _columns) if has_width(err=err) else line

@@ -26,7 +26,7 @@ _TERMINAL_VARIABLES: Final = (
 _LINK_VARIABLES: Final = ("CPLC_MANUAL_URL", "GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA")
 """Environment variables on which the links of SARIF depend."""
 _NOT_REPORTED: Final = frozenset({"itf", "print_after"})
-"""Options with an effect beside the report; reports with them never come from the cache."""
+"""Options with side effects: a run with one of them never takes its report from the cache."""
 _NO_INPUTS: Final = frozenset({"limits", "cache"})
 """Options that change no complete report."""
 

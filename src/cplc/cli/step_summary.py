@@ -14,7 +14,7 @@ from typing import Any, Final
 from cplc.control_characters import printable, printable_lines
 from cplc.report.outcome import Outcome, Standing, sentence
 from cplc.report.text import result_text
-from cplc.report.trace_narration import has_trace, told
+from cplc.report.trace_narration import drawn_rows, has_trace, told
 
 VARIABLE: Final = "GITHUB_STEP_SUMMARY"
 _MAX_BYTES: Final = 1_000_000
@@ -49,8 +49,8 @@ def _sections(outcome: Outcome) -> Iterator[str]:
 
             narration = told(result.system, evidence)
             run, folds = narration.run, narration.folds
-            rows = len(run.moves) - sum(len(fold) - 1 for fold in folds)
-            if rows <= _MAX_STEPS_DRAWN and any(move.step is not None for move in run.moves):
+            is_short = drawn_rows(run.moves, folds) <= _MAX_STEPS_DRAWN
+            if is_short and any(move.step is not None for move in run.moves):
                 chart = run_chart(result.system, run, f"run for {result.question.name}", family, folds)
                 yield f"\n{_fenced(chart_mermaid(chart), 'mermaid')}\n"
         yield "\n</details>\n"

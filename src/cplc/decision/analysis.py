@@ -508,7 +508,7 @@ def strategy_of(plans: Sequence[PartPlan], agents: Sequence[str], *, every: bool
         decides = True
         if not does_take_part([plan]):
             continue
-        if plan.part.built.counts:
+        if plan.part.built.is_quotient:
             counted = True
             continue
         system = plan.part.members[0].system
@@ -596,7 +596,7 @@ def _statistics(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Anal
     built = cache.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "policy iteration per strongly connected component" if circles else "backward induction"
-    if any(one.counts for one in built):
+    if any(one.is_quotient for one in built):
         method += ", symmetric agents counted"
     states, ends = sum(one.states for one in built), sum(one.ends for one in built)
     return AnalysisStatistics(sum(len(group.components) for group in groups), len(built), states, ends, method)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind, EventProbability
 from cplc.decision.mdp import Mdp
+from cplc.decision.mdp_arrays import Indices, indices, members_of, starts_of
 from cplc.decision.results import Number
 from cplc.records import dataclass
 
@@ -34,7 +35,6 @@ MIN_WIDTH = 16
 _MAX_REWARD = 1 << 53
 """Rewards below this are exact as floating-point numbers."""
 
-Indices = NDArray[np.int64]
 Values = NDArray[Any]
 
 
@@ -84,23 +84,21 @@ class LayeredMdp:
 
 def layered(model: Mdp) -> LayeredMdp | None:
     """Return the layers of the model; None if it has a cycle."""
-    first_action, first_event, first_transition, target = (
-        np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition, model.target)
-    )
+    first_action, first_event, first_transition = starts_of(model)
+    target = indices(model.target)
     outgoing = first_transition[first_event[first_action]]
     known_depths = model.depths()
     depths = list(_states_by_depth(outgoing, target) if known_depths is None else states_of_depths(known_depths))
     order = np.concatenate(depths)
     if len(order) < len(model):
         return None
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = _places(order)
     actions, action_counts = members_of(first_action, order)
     events, event_counts = members_of(first_event, actions)
     transitions, transition_counts = members_of(first_transition, events)
     bounds = [np.concatenate(([0], np.cumsum(one))) for one in (action_counts, event_counts, transition_counts)]
     kind = np.frombuffer(bytes(model.kind), np.uint8)[actions]
-    chance = np.array(model.chance, np.int64)[events]
+    chance = indices(model.chance)[events]
     layers = []
     begin = len(depths[0])
     for states in depths[1:]:
@@ -122,25 +120,25 @@ def layered(model: Mdp) -> LayeredMdp | None:
             )
         )
         begin = end
-    step = np.array(model.step, np.int64)
     most_events = int(np.diff(first_event).max(initial=1))
-    return LayeredMdp(order, len(depths[0]), layers, place[target[transitions]], step[transitions], most_events)
+    return LayeredMdp(
+        order, len(depths[0]), layers, place[target[transitions]], indices(model.step)[transitions], most_events
+    )
 
 
 def states_of_depths(depth: Indices) -> list[Indices]:
     """Return the states of each depth."""
-    order = np.argsort(depth.astype(np.uint16), kind="stable")
+    # Small numbers are sorted by radix.
+    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     return np.split(order, np.cumsum(np.bincount(depth))[:-1])
 
 
 def depths_of(model: Mdp) -> Indices:
     """Return the depth of each state of an acyclic model."""
-    first_action, first_event, first_transition = (
-        np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition)
-    )
+    first_action, first_event, first_transition = starts_of(model)
     depth = np.zeros(len(model), np.int64)
     outgoing = first_transition[first_event[first_action]]
-    for level, states in enumerate(_states_by_depth(outgoing, np.array(model.target, np.int64))):
+    for level, states in enumerate(_states_by_depth(outgoing, indices(model.target))):
         depth[states] = level
     return depth
 
@@ -157,13 +155,6 @@ def _states_by_depth(outgoing: Indices, target: Indices) -> Iterator[Indices]:
         before, times = np.unique(source[members_of(incoming, states)[0]], return_counts=True)
         open_transitions[before] -= times
         states = before[open_transitions[before] == 0]
-
-
-def members_of(first: Indices, owners: Indices) -> tuple[Indices, Indices]:
-    """Return the members of these owners, one owner after the other, and how many each has."""
-    counts = first[owners + 1] - first[owners]
-    begins = np.cumsum(counts) - counts
-    return np.repeat(first[owners] - begins, counts) + np.arange(counts.sum()), counts
 
 
 def _rows(
@@ -213,9 +204,14 @@ def has_exact_rewards(rewards: Mapping[int, int]) -> bool:
 
 def _ordered(model: LayeredMdp, values: list[Any]) -> list[Any]:
     """Return the values in the order of the states."""
-    place = np.empty(len(model.order), np.int64)
-    place[model.order] = np.arange(len(model.order))
-    return [values[at] for at in place.tolist()]
+    return [values[at] for at in _places(model.order).tolist()]
+
+
+def _places(order: Indices) -> Indices:
+    """Return the place of each number in a permutation."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def _rewards(model: LayeredMdp, rewards: Mapping[int, int]) -> Indices:
@@ -317,8 +313,7 @@ class _FractionTable:
     def extremes(self, numbers: Values, starts: Indices, least: bool) -> Values:
         if len(self._order) < len(self.ascending):
             self._order = np.array(self.ascending, np.int64)
-            self._rank = np.empty(len(self._order), np.int64)
-            self._rank[self._order] = np.arange(len(self._order))
+            self._rank = _places(self._order)
         ranks = (np.minimum if least else np.maximum).reduceat(self._rank[numbers], starts)
         return self._order[ranks]
 
@@ -411,7 +406,8 @@ def distribution_numbers(
             return None
         table.count(of_states.tolist())
         numbers[layer.states] = of_states
-    return [_ordered(model, numbers.tolist())[state] for state in initial]
+    by_state = _ordered(model, numbers.tolist())
+    return [by_state[state] for state in initial]
 
 
 def _common_part(numbers: Indices, starts: Indices) -> Indices | None:

@@ -24,7 +24,7 @@ from cplc.system.participant import Belief, Event, Participant, Worth
 
 @dataclass(frozen=True)
 class Component:
-    """Variables of a system, with the steps, beliefs and decisions that mention them."""
+    """A union of connected classes of variables, with the steps, beliefs and decisions about them."""
 
     whole: System
     participant_of_whole: Participant

@@ -35,14 +35,7 @@ from cplc.decision.probability_bounds import largest, product_bounds, products_o
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, step_rewards
 from cplc.decision.value_iteration import OrderedMdp, ReachabilityObjective, ValueBounds, solve, uses_arrays
-from cplc.logic.expressions import (
-    Expr,
-    Read,
-    conj,
-    conjuncts,
-    reads,
-    substitute,
-)
+from cplc.logic.expressions import Expr, Read, conj, conjuncts, reads, substitute
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.statespace.packing import MemoTable
@@ -62,7 +55,7 @@ class ComponentMdp:
 
     component: Component
     explored: ExploredMdp
-    counts: bool = False
+    is_quotient: bool = False
     """One state represents all that differ by an exchange of symmetric agents."""
 
     @cached_property
@@ -116,12 +109,12 @@ class ComponentMdp:
         if result is None:
             return None
         states = [self.explored.states[at] for at in result.origin]
-        return ComponentMdp(self.component, replace(self.explored, model=result.model, states=states), self.counts)
+        return ComponentMdp(self.component, replace(self.explored, model=result.model, states=states), self.is_quotient)
 
     @property
     def scopes(self) -> Scopes:
         """The steps of the components that count, where several are joined and agents are not counted."""
-        return None if self.counts else self.component.scopes
+        return None if self.is_quotient else self.component.scopes
 
     @cached_property
     def reached_by_acting(self) -> frozenset[int]:
@@ -138,7 +131,7 @@ class ComponentMdp:
         """The model with what the participant sees in each state."""
         game, states, model = self.explored.game, self.explored.states, self.explored.model
         views = list(map(game.view, states))
-        if self.component.relevant is not None and not self.counts:
+        if self.component.relevant is not None and not self.is_quotient:
             mask = game.packing.mask(self.component.relevant)
             views = [state & mask & game.view_mask for state in states]
         choices: dict[int, Hashable] = {}
@@ -322,7 +315,7 @@ class ComponentCache:
                         contiguous(symmetry), component.participant, self.limit - self.states,
                         attitude=self.attitude, assumed=self.assumed, families=symmetry.families,
                     )  # fmt: skip
-                    self._keep(key, ComponentMdp(component, explored, counts=True))
+                    self._keep(key, ComponentMdp(component, explored, is_quotient=True))
         if key in self.built:
             return self.built[key]
         listed = self.listed(component, self.limit)

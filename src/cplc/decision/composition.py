@@ -15,7 +15,6 @@ States are numbers with the state of each component as a digit, so arrays descri
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import product
@@ -26,17 +25,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.backward_induction import depths_of, members_of, states_of_depths
+from cplc.decision.backward_induction import depths_of, states_of_depths
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentMdp
 from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability, Game, event_probabilities
 from cplc.decision.mdp import ExploredMdp, Mdp
+from cplc.decision.mdp_arrays import Indices, flat_array, indices, members_of, starts_of
 from cplc.decision.results import Number
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.participant import Participant
 
-Indices = NDArray[np.int64]
 Values = NDArray[Any]
 
 
@@ -88,14 +87,12 @@ class _Digit:
             self.packed.append(packed | sum(other.with_drawn(0, one.drawn(state)) for one, other in tables))
         _, chances = event_probabilities(participant)
         numbers = [0] + [chances[component.beliefs[one.belief], one.event] for one in model.chances[1:]]
-        self.chance = np.array(numbers, np.int64)[np.array(model.chance, np.int64)]
+        self.chance = np.array(numbers, np.int64)[indices(model.chance)]
         steps = np.array([*component.steps, NO_STEP], np.int64)
-        local = np.array(model.step, np.int64)
+        local = indices(model.step)
         self.step = steps[np.where(local == NO_STEP, len(component.steps), local)]
-        self.first_action, self.first_event, self.first_transition, self.target = (
-            np.array(one, np.int64)
-            for one in (model.first_action, model.first_event, model.first_transition, model.target)
-        )
+        self.first_action, self.first_event, self.first_transition = starts_of(model)
+        self.target = indices(model.target)
         self.kind = np.frombuffer(bytes(model.kind), np.uint8)
         self.depth = depths_of(model)
 
@@ -259,31 +256,22 @@ def _fill(model: ComposedMdp, digits: Sequence[_Digit], strides: Sequence[int]) 
     events = [digit.first_event[digit.first_action] for digit in digits]
     transitions = [digit.first_transition[first] for digit, first in zip(digits, events, strict=True)]
     first_action, actions = _joined([digit.first_action for digit in digits], places)
-    kind = np.zeros(first_action[-1], np.uint8)
-    sizes = np.zeros(first_action[-1], np.int64)
-    for digit, (members, at) in zip(digits, actions, strict=True):
-        kind[at] = digit.kind[members]
-        sizes[at] = np.diff(digit.first_event)[members]
-    first_event = _cumulated(sizes)
+    kind = _interleaved([digit.kind for digit in digits], actions)
+    first_event = _cumulated(_interleaved([np.diff(digit.first_event) for digit in digits], actions))
     _, of_events = _joined(events, places)
-    chance = np.zeros(first_event[-1], np.int64)
-    sizes = np.zeros(first_event[-1], np.int64)
-    for digit, (members, at) in zip(digits, of_events, strict=True):
-        chance[at] = digit.chance[members]
-        sizes[at] = np.diff(digit.first_transition)[members]
-    first_transition = _cumulated(sizes)
+    chance = _interleaved([digit.chance for digit in digits], of_events)
+    first_transition = _cumulated(_interleaved([np.diff(digit.first_transition) for digit in digits], of_events))
     first_outgoing, of_transitions = _joined(transitions, places)
+    step = _interleaved([digit.step for digit in digits], of_transitions)
     target = np.repeat(numbers, np.diff(first_outgoing))
-    step = np.zeros(len(target), np.int64)
     for digit, stride, first, (members, at) in zip(digits, strides, transitions, of_transitions, strict=True):
-        step[at] = digit.step[members]
         source = np.repeat(np.arange(digit.size), np.diff(first))
         target[at] += ((digit.target - source) * stride)[members]
     model.first_action, model.first_event, model.first_transition = map(
-        _array, (first_action, first_event, first_transition)
+        flat_array, (first_action, first_event, first_transition)
     )
-    model.kind = bytearray(kind.tobytes())
-    model.chance, model.target, model.step = map(_array, (chance, target, step))
+    model.kind = bytearray(kind.astype(np.uint8).tobytes())
+    model.chance, model.target, model.step = map(flat_array, (chance, target, step))
 
 
 def _joined(firsts: Sequence[Indices], places: Sequence[Indices]) -> tuple[Indices, list[tuple[Indices, Indices]]]:
@@ -300,11 +288,13 @@ def _joined(firsts: Sequence[Indices], places: Sequence[Indices]) -> tuple[Indic
     return begins, each
 
 
+def _interleaved(columns: Sequence[Values], members: Sequence[tuple[Indices, Indices]]) -> Indices:
+    """Return a column of the whole from those of the components, given the places of their members."""
+    result = np.zeros(sum(len(at) for _, at in members), np.int64)
+    for column, (mine, at) in zip(columns, members, strict=True):
+        result[at] = column[mine]
+    return result
+
+
 def _cumulated(sizes: Indices) -> Indices:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-
-
-def _array(numbers: Indices) -> array[int]:
-    result = array("I")
-    result.frombytes(numbers.astype(np.uint32).tobytes())
-    return result

@@ -375,8 +375,7 @@ def _greedy_choice(node: Node, values: Sequence[Number], worst: bool) -> _NodePo
         if len(action.targets) == 1 and action.chances[0].low == 1:
             shares = _CERTAINLY
         else:
-            after = [_target_value(at, value, values) for at, value in zip(action.targets, action.values, strict=True)]
-            shares = extremal_probabilities(action.chances, after, worst)
+            shares = extremal_probabilities(action.chances, target_values(action, values), worst)
         one: _NodePolicy = (action.targets, action.values, shares)
         value = _expected_value(one, values)
         if best is None or (value < best_value if worst else value > best_value):
@@ -397,6 +396,11 @@ def _expected_value(policy: _NodePolicy, values: Sequence[Number]) -> Fraction:
         (weight * Fraction(_target_value(at, value, values)) for at, value, weight in zip(*policy, strict=True)),
         _ZERO,
     )
+
+
+def target_values(action: Action, values: Sequence[Number]) -> list[Number]:
+    """Return what each outcome of an action is worth, its reward included."""
+    return [_target_value(at, value, values) for at, value in zip(action.targets, action.values, strict=True)]
 
 
 def _target_value(at: int, value: Number, values: Sequence[Number]) -> Number:

@@ -1,19 +1,18 @@
-"""A Markov decision process (MDP) with the choices of a plan, restricted with arrays.
+"""Restriction of a Markov decision process (MDP) to the choices of a plan, with arrays.
 
-It is the same model as that of `cplc.decision.observation.fixed`, which restricts small ones action by action.
+The result is that of `cplc.decision.observation.fixed`, which restricts small models action by action.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.decision.backward_induction import Indices, members_of
 from cplc.decision.game import NO_STEP, ActionKind
 from cplc.decision.mdp import Mdp
+from cplc.decision.mdp_arrays import Indices, flat_array, members_of, starts_of
 from cplc.records import dataclass
 
 _UNDECIDED = -1
@@ -40,9 +39,8 @@ class NumberedChoices:
 
 
 def numbered(model: Mdp, sets: Sequence[Hashable], choices: Mapping[int, Hashable]) -> NumberedChoices:
-    first_action, first_event, first_transition = (
-        np.array(one, np.int64) for one in (model.first_action, model.first_event, model.first_transition)
-    )
+    """Number the information sets, and the choices of events; waiting has number 0."""
+    first_action, first_event, first_transition = starts_of(model)
     kind = np.frombuffer(bytes(model.kind), np.uint8)
     is_controlled = np.repeat(kind == ActionKind.CONTROLLED, np.diff(first_event))
     events = np.flatnonzero(is_controlled)
@@ -103,11 +101,11 @@ def with_plan(whole: NumberedChoices, plan: Mapping[Hashable, Hashable]) -> tupl
         model.initial,
         model.first_action,
         model.kind,
-        _array(np.concatenate(([0], np.cumsum(np.bincount(new_actions, minlength=count))))),
-        _array(chance),
-        _array(np.concatenate((begins[leaders], begins[-1:]))),
-        _array(np.array(model.target, np.uint32)[transitions]),
-        _array(np.array(model.step, np.uint32)[transitions]),
+        flat_array(np.concatenate(([0], np.cumsum(np.bincount(new_actions, minlength=count))))),
+        flat_array(chance),
+        flat_array(np.concatenate((begins[leaders], begins[-1:]))),
+        flat_array(np.array(model.target, np.uint32)[transitions]),
+        flat_array(np.array(model.step, np.uint32)[transitions]),
     )
     return result, _choices(whole, plan, new_events)
 
@@ -134,9 +132,3 @@ def _choices(whole: NumberedChoices, plan: Mapping[Hashable, Hashable], new_even
 
 
 _OPEN = object()
-
-
-def _array(numbers: NDArray[np.generic]) -> array[int]:
-    result = array("I")
-    result.frombytes(numbers.astype(np.uint32).tobytes())
-    return result

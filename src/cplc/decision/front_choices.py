@@ -1,4 +1,4 @@
-"""Choices of a plan, by observation, read off a vector of a Pareto front."""
+"""The plan of a vector of a Pareto front: its choices by what the participant observes."""
 
 from __future__ import annotations
 

@@ -57,6 +57,10 @@ class Mdp:
 
     is_composed = False
     """True for a composition of components (`cplc.decision.composition`), whose arrays are filled on demand."""
+    longest_path = 0
+    """The length of the longest path of a composition."""
+    most_events = 0
+    """The largest number of events of an action of a composition."""
 
     def __len__(self) -> int:
         return len(self.first_action) - 1
@@ -68,15 +72,12 @@ class Mdp:
     def terminal_states(self) -> list[int]:
         return [state for state in range(len(self)) if self.is_end(state)]
 
-    longest_path = 0
-    most_events = 0
-
     def depths(self) -> NDArray[np.int64] | None:
         """Return the length of the longest path from each state to an end, if it is known without a search."""
         return None
 
     def reachability_values(self, goal_states: bytes, worst: bool) -> list[Number] | None:
-        """Return the values of a composition, which are computed without its arrays; None for other models."""
+        """Return the value of each state of a composition, without its arrays; None if they are needed."""
         return None
 
     def with_chances(self, chances: Sequence[EventProbability]) -> Mdp:

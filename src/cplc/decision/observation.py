@@ -268,21 +268,27 @@ def permitted(whole: ObservedMdp, objective: Objective, *, exact: bool, fairness
 
 def _reachable_sets(whole: ObservedMdp) -> ObservedMdp:
     """Return the model with the unreachable states apart from those that look like them."""
-    model = whole.model
-    reached = bytearray(len(model))
+    sets = [
+        view if is_reached else (_UNREACHED, at)
+        for at, (view, is_reached) in enumerate(zip(whole.sets, reached_states(whole.model), strict=True))
+    ]
+    return ObservedMdp(whole.model, sets, whole.choices)
+
+
+def reached_states(model: Mdp) -> Sequence[bool]:
+    """Return whether each state is reachable."""
+    if uses_arrays(model):
+        from cplc.decision.reachable_states import reachable
+
+        return list(reachable(model).tolist())
+    reached = [at < model.initial for at in range(len(model))]
     new = list(range(model.initial))
-    for state in new:
-        reached[state] = 1
     for state in new:
         for target in model.after(state):
             if not reached[target]:
-                reached[target] = 1
+                reached[target] = True
                 new.append(target)
-    sets = [
-        view if is_reached else (_UNREACHED, at)
-        for at, (view, is_reached) in enumerate(zip(whole.sets, reached, strict=True))
-    ]
-    return ObservedMdp(model, sets, whole.choices)
+    return reached
 
 
 _UNREACHED = "unreached"

@@ -87,7 +87,8 @@ def best_randomised(whole: ObservedMdp, demands: Sequence[Demand]) -> Answer:
     for denominator in _DENOMINATORS:
         if all(map(_is_met, demands, tree.figures(programme.plan(columns, denominator)))):
             return "attained"
-        if _is_excluded(demands, *tree.bound(*programme.replies(duals, denominator))):
+        weights, replies = programme.replies(duals, denominator)
+        if _is_excluded(demands, tree.bound(weights, replies), weights):
             return "excluded"
     return "open"
 
@@ -259,7 +260,7 @@ class _Tree:
             values[node] = min(each) if each else Fraction(self.payoff(node, demand))
         return min(values[root] for root in self.roots)
 
-    def bound(self, weights: Sequence[Fraction], replies: Sequence[_Reply]) -> tuple[Fraction, Sequence[Fraction]]:
+    def bound(self, weights: Sequence[Fraction], replies: Sequence[_Reply]) -> Fraction:
         """Return what the best plan gets of the weighted slacks against these strategies of the world."""
         total = sum((w * demand.constant for w, demand in zip(weights, self.demands, strict=True)), Fraction(0))
         gains = [Fraction(0)] * len(self.history_of)
@@ -279,7 +280,7 @@ class _Tree:
             ]
             best[sequence] = gains[sequence] + sum(after, Fraction(0))
         assert best[0] is not None
-        return total + best[0], weights
+        return total + best[0]
 
     def _add_gains(self, gains: list[Fraction], demand: int, scale: Fraction, reply: _Reply) -> None:
         """Add what each sequence gets, times the probability that chance and the world lead there."""

@@ -11,11 +11,11 @@ from functools import cached_property
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentCache, ComponentMdp, renamed
 from cplc.decision.mdp import Mdp
-from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds
+from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds, reached_states
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import OrderedMdp, uses_arrays
+from cplc.decision.value_iteration import OrderedMdp
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -78,24 +78,9 @@ class PartPlan:
             for objective in self.part.objectives
         ]
 
-    def _reached(self) -> Sequence[bool]:
-        model = self.model.model
-        if uses_arrays(model):
-            from cplc.decision.reachable_states import reachable
-
-            return list(reachable(model).tolist())
-        reached = [at < model.initial for at in range(len(model))]
-        new = list(range(model.initial))
-        for state in new:
-            for target in model.after(state):
-                if not reached[target]:
-                    reached[target] = True
-                    new.append(target)
-        return reached
-
     def decisions(self) -> Iterator[tuple[State, Hashable]]:
         """Yield a reachable state of each information set in which the participant chooses, and its choice."""
-        reached = self._reached()
+        reached = reached_states(self.model.model)
         visited = set()
         for state, action in self.whole.controlled():
             place = self.whole.sets[state]
@@ -156,8 +141,7 @@ def _part(
     members: tuple[Component, ...],
 ) -> Part:
     whole, states = built.observed, tuple(range(built.states))
-    steps = {step: at for at, step in enumerate(built.component.steps)}
-    rewards = {steps[step]: amount for step, amount in step_rewards.by_step.items() if step in steps}
+    rewards = step_rewards.among(built.component.steps)
     positive = b""
     if "benefit" in aspects:
         positive = bytes(built.states)

@@ -239,6 +239,10 @@ class StepRewards:
     by_step: Mapping[int, int]
     """The nonzero rewards of steps, in units."""
 
+    def among(self, steps: Sequence[int]) -> dict[int, int]:
+        """Return the nonzero rewards of some steps, by their place among these."""
+        return {at: self.by_step[step] for at, step in enumerate(steps) if step in self.by_step}
+
 
 def step_rewards(worth: Mapping[int, Fraction]) -> StepRewards:
     if not worth:

@@ -381,7 +381,7 @@ def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup])
 
 def _value_variants(groups: Sequence[ComponentGroup], whole: StepRewards) -> Iterator[_ValueVariant]:
     """Yield the variants of one component of each group that has rewards."""
-    of = [_rewards_in(group.built, whole) for group in groups]
+    of = [whole.among(group.built.component.steps) for group in groups]
     taking = [group.participating for group in groups]
     means = [
         float(_mean(group.built, group.built.ordered, mine)) if mine else 0.0
@@ -401,10 +401,6 @@ def _value_variants(groups: Sequence[ComponentGroup], whole: StepRewards) -> Ite
                 yield _ValueVariant(at, here, mine, rest)
             if elsewhere or not losses:
                 yield _ValueVariant(at, group.built, mine, rest - min(elsewhere, default=0.0))
-
-
-def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
-    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
 def _mean(built: ComponentMdp, ordered: OrderedMdp, of: Mapping[int, int]) -> Number:

@@ -23,7 +23,15 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isinf
 
-from cplc.decision.end_components import EXIT, Action, Node, end_components, exit_if_rewarded, extremal_probabilities
+from cplc.decision.end_components import (
+    EXIT,
+    Action,
+    Node,
+    end_components,
+    exit_if_rewarded,
+    extremal_probabilities,
+    target_values,
+)
 from cplc.decision.results import Number
 from cplc.runtime.context import ResourceExhausted
 
@@ -124,7 +132,7 @@ def _add_fair_actions(nodes: Sequence[Node], selected: Sequence[set[int]]) -> No
 def _with_worst_chances(action: Action, values: Sequence[Number]) -> Action:
     if all(one.low == one.high for one in action.chances):
         return action
-    after = _after(action, values)
+    after = target_values(action, values)
     shares = extremal_probabilities(action.chances, after, True)
     return replace(
         action,
@@ -154,16 +162,9 @@ def _leaving(nodes: Sequence[Node], optimal: Sequence[Sequence[int]]) -> dict[in
     return leaving
 
 
-def _after(action: Action, values: Sequence[Number]) -> list[Number]:
-    return [
-        value if target == EXIT else values[target] + value
-        for target, value in zip(action.targets, action.values, strict=True)
-    ]
-
-
 def _value(action: Action, values: Sequence[Number]) -> Number:
     """Return the least mean over the intervals of probabilities; infinite if a value that may follow is."""
-    after = _after(action, values)
+    after = target_values(action, values)
     if len(after) == 1 and action.chances[0].low == 1:
         return after[0]
     infinite = [value for value in after if isinf(value)]

@@ -266,8 +266,7 @@ class _RewardComponent:
 def _reward_components(groups: Sequence[ComponentGroup], whole: StepRewards) -> list[_RewardComponent]:
     components = []
     for group in groups:
-        steps = {step: at for at, step in enumerate(group.built.component.steps)}
-        mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
+        mine = whole.among(group.built.component.steps)
         names = frozenset[str]().union(*(component.variables for component in group.components))
         components.append(_RewardComponent(group.built, mine, len(group.components), names, group.counts))
     return components
@@ -338,13 +337,9 @@ def _cdf_bounds(
         if listed is None or not listed.is_acyclic:
             return ()
         listed = (taking_part and listed.participating) or listed
-        return levels(listed.ordered, _rewards_in(listed, whole), whole.unit, cache.exact)
+        return levels(listed.ordered, whole.among(listed.component.steps), whole.unit, cache.exact)
     except ResourceExhausted:
         return ()
-
-
-def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
-    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
 _UNBOUNDED = Bounds(-inf, inf)
@@ -418,7 +413,7 @@ def _means_with_circles(
 
 
 def _means_of_joint(cache: ComponentCache, listed: ComponentMdp, whole: StepRewards) -> tuple[Bounds, Bounds]:
-    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
+    lot = _RewardComponent(listed, whole.among(listed.component.steps), 1, listed.component.variables)
     worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
 

@@ -1,10 +1,9 @@
 """Value iteration: minimal and maximal reachability probabilities by dynamic programming, with optimal strategies.
 
-An acyclic model needs one pass (backward induction, with arrays in `cplc.decision.backward_induction` if it is
-large). All numbers are nonnegative, so each operation adds a relative
-error of at most one rounding, and the total error is bounded in advance. Cyclic components are solved by
-`cplc.decision.end_components`; their values are monotone and homogeneous in the values of their successors, so they
-preserve a relative error.
+An acyclic model needs one pass (backward induction, with arrays in `cplc.decision.backward_induction` if it is large).
+All numbers are nonnegative, so each operation adds a relative error of at most one rounding, and the total error is
+bounded in advance. Cyclic components are solved by `cplc.decision.end_components`; their values are monotone and
+homogeneous in the values of their successors, so they preserve a relative error.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ def _dynamic_programming(
     ordered: OrderedMdp, question: ReachabilityObjective, upper: bool
 ) -> tuple[list[Number], bool]:
     model = ordered.model
-    if model.is_composed and not question.exact:
+    if not question.exact:
         values = model.reachability_values(question.goal_states, question.worst)
         if values is not None:
             return values, True

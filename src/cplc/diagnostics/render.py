@@ -40,7 +40,7 @@ class Page:
 
     width: int | None = None
     lines: Callable[[str, str], Sequence[str]] = _one_line
-    """Return the lines of a paragraph, with a hanging indentation."""
+    """Breaks a paragraph into lines; the second argument is their hanging indentation."""
 
 
 _ENDLESS = Page()

@@ -52,7 +52,7 @@ BAD_DEADLINE = Rule("bad-deadline", "a deadline that is not a positive number of
 BAD_TICK = Rule("bad-tick", "a length of a tick that is zero, misplaced, given twice or not the same everywhere")
 SYNC_DELAY = Rule("sync-delay", "a delay of messages that take no time")
 SYNC_LOSS = Rule("sync-loss", "faults of channels on which messages arrive in the step that sends them")
-BAD_QUEUE = Rule("bad-queue", "a queue of a channel without a place, or with what it excludes")
+BAD_QUEUE = Rule("bad-queue", "a channel with a queue of no size, or with a clause or a reset that a queue excludes")
 ANALYSIS_OF_LOSS = Rule("analysis-of-loss", "a participant where messages may be lost or duplicated")
 ANALYSIS_OF_GROUP = Rule("analysis-of-group", "a participant who plays some of the debtors of a group")
 BOUND_OF_LAST = Rule("bound-of-last", "a bound that is about the last of several roles only", severity="warning")

@@ -17,7 +17,7 @@ from cplc.drawing.protocol_diagrams import (
 )
 from cplc.drawing.svg import dot_text, mermaid_text, plantuml_text, remark
 from cplc.records import dataclass
-from cplc.report.step_text import changes, first_sent, lost_to, step_text
+from cplc.report.step_text import changes, first_sent, fold_text, lost_to, step_text
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
 
@@ -79,7 +79,7 @@ def run_chart(system: System, run: Run, title: str, family: Callable[[str], str]
     for position, move in enumerate(run.moves):
         if (fold := fold_at.get(position)) is not None:
             if position == fold.start:
-                events.append(Event("wide", "", "", f"… {len(fold)} steps that do not matter"))
+                events.append(Event("wide", "", "", fold_text(len(fold))))
             row_of_step.append(len(events) - 1)
             _fold_message(system, before, move, len(events) - 1, in_flight)
             before = move.state

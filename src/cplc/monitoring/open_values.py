@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Final
 
-from cplc.language.amounts import Amounts, amounts_of, number_in
+from cplc.language.amounts import Amounts, amounts_of
 from cplc.language.quotes import unquoted
 from cplc.logic.expressions import Value
 from cplc.logs.events import Event
@@ -26,6 +27,7 @@ from cplc.monitoring.case_state import Case
 from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.monitoring.status import Allowed, Sending
 from cplc.runtime.context import ResourceExhausted
+from cplc.system.model import OpenDomain
 
 Names = dict[tuple[int, str], str]
 """A domain and a value of the log, as JSON, to the value of the domain that stands for it."""
@@ -62,16 +64,10 @@ class OpenValues:
             {_key(text if amounts else unquoted(text)): text for text in one.constants}
             for one, amounts in zip(self._domains, self._amounts, strict=True)
         ]
-        ordered = [one if one.is_ordered else None for one in self._domains]
-        self._bounds = [sorted(map(number_in, one.constants)) if one else [] for one in ordered]
-        """The constants of each ordered domain."""
-        self._rooms: list[list[list[str]]] = []
-        """The names in each interval between constants."""
-        for with_order, bounds in zip(ordered, self._bounds, strict=True):
-            rooms: list[list[str]] = [[] for _ in range(len(bounds) + 1)]
-            for name in with_order.free if with_order else ():
-                rooms[bisect(bounds, number_in(name))].append(name)
-            self._rooms.append(rooms)
+        self._orders = [
+            _Order(one, amounts, self._most_chosen(at)) if one.is_ordered and amounts is not None else None
+            for at, (one, amounts) in enumerate(zip(self._domains, self._amounts, strict=True))
+        ]
         for domain, unknown in zip(self._domains, self._unknown, strict=True):
             if domain.is_ordered and unknown:
                 raise ValueError(f"a variable among `{domain.name}` begins with any amount: give it an initial value")
@@ -85,31 +81,32 @@ class OpenValues:
         fields = self._fields.get(event.message)
         if fields is None:
             return event
-        values = dict(event.values)
+        keys: dict[str, tuple[int, str]] = {}
         for field, at in fields.items():
-            value = values.get(field)
-            if value is None and event.kind == "received":
-                continue
-            values[field] = self._name(at, field, value, case)
-        return replace(event, values=values)
+            if event.values.get(field) is not None or event.kind != "received":
+                keys[field] = at, self._key_of(at, field, event.values.get(field))
+        needed = frozenset(keys.values())
+        for at, key in keys.values():
+            self._ensure_name(at, key, case, needed)
+        names = {field: self._constants[at].get(key) or case.names[at, key] for field, (at, key) in keys.items()}
+        return replace(event, values={**event.values, **names})
 
-    def _name(self, at: int, field: str, value: object, case: Case) -> str:
+    def _ensure_name(self, at: int, key: str, case: Case, needed: frozenset[tuple[int, str]]) -> None:
+        """Give a value a name; names of values that are ``needed`` or that a state has remain."""
+        if key in self._constants[at] or (at, key) in case.names:
+            return
+        order = self._orders[at]
+        if order is None:
+            case.names[at, key] = self._free_name(at, case.names, case.states, needed)
+        else:
+            self._name_in_order(at, order, key, case, needed)
+
+    def _key_of(self, at: int, field: str, value: object) -> str:
+        """Return a value as JSON; an amount as the language has it, however the log writes it."""
         if value is None:
             raise NoValue(f"`{field}` is missing: its value cannot be inferred")
         if not isinstance(value, str | int | float):
             raise NoValue(f"`{field}` is no single value")
-        key = self._key_of(at, field, value)
-        if (constant := self._constants[at].get(key)) is not None:
-            return constant
-        name = case.names.get((at, key))
-        if name is None and self._domains[at].is_ordered:
-            name = self._ordered_name(at, key, case)
-        elif name is None:
-            name = case.names[at, key] = self._free_name(at, case.names, case.states)
-        return name
-
-    def _key_of(self, at: int, field: str, value: str | float) -> str:
-        """Return a value as JSON; an amount as the language has it, however the log writes it."""
         amounts = self._amounts[at]
         if amounts is None:
             return _key(value)
@@ -118,43 +115,31 @@ class OpenValues:
             raise NoValue(f"`{field}` is {_short(str(value))}, no value of `{self._domains[at].type}`")
         return key
 
-    def _ordered_name(self, at: int, key: str, case: Case) -> str:
-        """Return a name that is to those of other amounts as the amount is to them.
+    def _most_chosen(self, at: int) -> int:
+        """Return the largest number of fields of one message in a domain."""
+        return max((list(fields.values()).count(at) for fields in self._fields.values()), default=0)
 
-        Where there is no room between its neighbours, all names between two constants are spread again.
+    def _name_in_order(self, at: int, order: _Order, key: str, case: Case, needed: frozenset[tuple[int, str]]) -> None:
+        """Give an amount a name that is to those of other amounts as the amount is to them.
+
+        Where there is no such name, all names between two constants are chosen again.
         """
-        number = _number(key)
-        interval = bisect(self._bounds[at], number)
-        room = self._rooms[at][interval]
-        inside = self._inside(at, interval, case)
-        if len(inside) >= len(room):
-            live = self._live(at, case.states)
-            for dead in [one for one in inside if case.names[at, one] not in live]:
-                del case.names[at, dead]
-            inside = self._inside(at, interval, case)
-            if len(inside) >= len(room):
-                raise ResourceExhausted(f"more than {len(room):,} values of `{self._domains[at].name}`")
-        before = [one for one in inside if _number(one) < number]
-        after = inside[len(before) :]
-        start = room.index(case.names[at, before[-1]]) if before else -1
-        end = room.index(case.names[at, after[0]]) if after else len(room)
-        if end - start > 1:
-            name = case.names[at, key] = room[(start + end) // 2]
-            return name
-        ordered = [*before, key, *after]
-        names = {
-            one: room[(2 * position + 1) * len(room) // (2 * len(ordered))] for position, one in enumerate(ordered)
+        number = order.interval_of(key)
+        inside = {
+            one: name for (domain, one), name in case.names.items() if domain == at and order.interval_of(one) == number
         }
-        renamed = {case.names[at, one]: names[one] for one in inside}
+        name = order.between_neighbours(number, key, inside)
+        if name is not None:
+            case.names[at, key] = name
+            return
+        live = self._live(at, case.states)
+        current = {one: name for one, name in inside.items() if name in live or (at, one) in needed}
+        arranged = order.arranged(number, [*current, key])
+        renamed = {name: arranged[one] for one, name in current.items()}
         case.states = tuple(sorted({self._renamed(at, state, renamed) for state in case.states}))
-        case.names.update({(at, one): name for one, name in names.items()})
-        return names[key]
-
-    def _inside(self, at: int, interval: int, case: Case) -> list[str]:
-        """Return the keys of the amounts of the log in an interval between constants, in ascending order."""
-        bounds = self._bounds[at]
-        keys = [key for domain, key in case.names if domain == at and bisect(bounds, _number(key)) == interval]
-        return sorted(keys, key=_number) if len(keys) > 1 else keys
+        for one in inside.keys() - current.keys():
+            del case.names[at, one]
+        case.names.update({(at, one): new for one, new in arranged.items()})
 
     def _renamed(self, at: int, state: int, names: Mapping[str, str]) -> int:
         packing = self._tracker.packing
@@ -165,7 +150,7 @@ class OpenValues:
                 result = result & ~packing.mask([one.variable]) | packing.bits(one.variable, new)
         return result
 
-    def _free_name(self, at: int, names: Names, states: States) -> str:
+    def _free_name(self, at: int, names: Names, states: States, needed: frozenset[tuple[int, str]]) -> str:
         """Return a name that stands for no value of the log.
 
         States in which a variable has an unknown value are there for each free name alike, so which one is taken makes
@@ -176,7 +161,8 @@ class OpenValues:
             live = self._live(at, states)
             if live.isdisjoint(free):
                 for key in [key for key, name in names.items() if key[0] == at and name not in live]:
-                    del names[key]
+                    if key not in needed:
+                        del names[key]
                 free = self._unassigned(at, names)
         if len(free) <= self._unknown[at]:
             raise ResourceExhausted(f"more than {len(self._domains[at].free):,} values of `{self._domains[at].name}`")
@@ -227,9 +213,71 @@ def _amount_key(amounts: Amounts, value: str | float) -> str | None:
     return None if units is None else _key(amounts.text(units))
 
 
+class _Order:
+    """Names for ordered amounts, interval by interval between the constants of the protocol.
+
+    Invariant: between two neighbours there are as many names as one message may choose, or as there are amounts; and
+    never more names than amounts. So a message can be sent with names if and only if it can be with amounts.
+    """
+
+    def __init__(self, domain: OpenDomain, amounts: Amounts, chosen: int) -> None:
+        self._amounts = amounts
+        self._chosen = chosen
+        self._title = domain.name
+        constants = sorted(self._units(_key(text)) for text in domain.constants)
+        self._ends = [-amounts.highest - 1, *constants, amounts.highest + 1]
+        self._names: list[list[str]] = [[] for _ in range(len(constants) + 1)]
+        for name in domain.free:
+            self._names[self.interval_of(_key(name))].append(name)
+        self._positions = {name: at for names in self._names for at, name in enumerate(names)}
+
+    def interval_of(self, key: str) -> int:
+        return bisect(self._ends, self._units(key)) - 1
+
+    def _units(self, key: str) -> int:
+        return _units(self._amounts, key)
+
+    def between_neighbours(self, number: int, key: str, inside: Mapping[str, str]) -> str | None:
+        """Return a name for an amount among those that have names in its interval; None if the invariant forbids it."""
+        units, names = self._units(key), self._names[number]
+        below, before = self._ends[number], -1
+        above, after = self._ends[number + 1], len(names)
+        for one, name in inside.items():
+            other, position = self._units(one), self._positions[name]
+            if below < other < units:
+                below, before = other, position
+            elif units < other < above:
+                above, after = other, position
+        unused, lower, higher = after - before - 2, units - below - 1, above - units - 1
+        least = max(min(self._chosen, lower), unused - higher)
+        most = min(lower, unused - min(self._chosen, higher))
+        return names[before + 1 + min(max(unused // 2, least), most)] if least <= most else None
+
+    def arranged(self, number: int, keys: Iterable[str]) -> dict[str, str]:
+        """Return names for these amounts of an interval; raise `ResourceExhausted` if there are too few."""
+        names, ordered = self._names[number], sorted(keys, key=self._units)
+        ends = [self._ends[number], *map(self._units, ordered), self._ends[number + 1]]
+        amounts = [high - low - 1 for low, high in pairwise(ends)]
+        gaps = [min(self._chosen, size) for size in amounts]
+        unused = len(names) - len(ordered) - sum(gaps)
+        if unused < 0:
+            raise ResourceExhausted(f"more than {len(ordered) - 1:,} amounts of `{self._title}` between two constants")
+        for at, size in enumerate(amounts):  # what is not needed is shared, up to the number of amounts
+            more = min(size - gaps[at], -(-unused // (len(gaps) - at)))
+            gaps[at], unused = gaps[at] + more, unused - more
+        for at, size in enumerate(amounts):
+            more = min(size - gaps[at], unused)
+            gaps[at], unused = gaps[at] + more, unused - more
+        positions = accumulate(size + 1 for size in gaps[:-1])
+        return {key: names[position - 1] for key, position in zip(ordered, positions, strict=True)}
+
+
 @lru_cache(maxsize=1 << 16)
-def _number(key: str) -> Decimal:
-    return number_in(json.loads(key))
+def _units(amounts: Amounts, key: str) -> int:
+    units = amounts.units(json.loads(key))
+    if units is None:
+        raise ValueError(f"{key} is no amount")
+    return units
 
 
 def _short(text: str) -> str:

@@ -33,9 +33,11 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
             failing = _failing(tracker, way[0], state)
             if nearest is None or len(failing) < len(nearest):
                 nearest, at = failing, state
-    if nearest is None:
-        return OutOfOrder, ("no step of the protocol allows it",)
     own = {one.name for one in resolved.messages}
+    if nearest is None:
+        is_sent = any(tracker.system.steps[one].event in own for one in tracker.visible_steps)
+        values = " with these values" if is_sent and not resolved.ways else ""
+        return OutOfOrder, (f"no step of the protocol allows it{values}",)
     because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in nearest))[:_MOST]
     step = tracker.system.steps[resolved.ways[0][0]]
     if step.kind == "receive":

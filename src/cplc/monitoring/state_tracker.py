@@ -68,7 +68,7 @@ class StateTracker:
     """Tracks the possible states of cases of one system; all cases share its caches."""
 
     def __init__(self, system: System, most: int, *, silent_ticks: bool = False) -> None:
-        """With ``silent_ticks``, any number of ticks may have passed between two events, as far as anybody knows."""
+        """With ``silent_ticks``, a tick is unobservable: any number of them may pass between two events."""
         self.system = system
         self.most = most
         """Maximum number of possible states of a case."""

@@ -197,14 +197,16 @@ def _other_delays(system: System, participant: Participant) -> str:
         for agent in system.agents
         if agent.name in senders and agent.name not in bounded and agent.name not in participant.agents
     ]
-    in_flight = any(step.kind == "receive" for step in system.steps)
-    is_bounded = any(step.kind == "tick" and step.unbounded is not None for step in system.steps)
-    clauses = []
+    # A channel with a bound on its delay keeps time from passing while a message is in flight.
+    ticks = [step.guard if step.unbounded is None else step.unbounded for step in system.steps if step.kind == "tick"]
+    stops = frozenset(name for guard in ticks for name in e.reads(guard))
+    received = {step.event for step in system.steps if step.kind == "receive"}
+    unbounded = []
     if waiting:
-        clauses.append(f"what it waits for from {some(waiting)} needs a bound as well")
-    if in_flight and not is_bounded:
-        clauses.append("so does a message in flight (`channel within 0`)")
-    return f"; {', '.join(clauses)}" if clauses else ""
+        unbounded.append(f"the sends of {some(waiting)}")
+    if any(one.name in received and not e.reads(one.in_flight) <= stops for one in system.messages):
+        unbounded.append("messages in flight (`channel within 0`)")
+    return f"; a bound is also needed for {' and for '.join(unbounded)}" if unbounded else ""
 
 
 def _missed(participant: Participant, state: State) -> str:

@@ -69,7 +69,7 @@ def violations_of(result: Result) -> tuple[Violation, ...]:
 
 
 def lasting_message_sentences(result: Result) -> Iterator[str]:
-    """Yield that a message stays true, where a property forbids it that means its sending: `AG (m -> AG !before)`."""
+    """Yield that a message stays true, if the property may forbid only its sending: `AG (m -> AG !before)`."""
     evidence = result.evidence
     forbidden = f.invariant(result.question.formula)
     is_check = result.question.kind not in ("property", "formula")
@@ -84,7 +84,7 @@ def lasting_message_sentences(result: Result) -> Iterator[str]:
     copies = [one.name for one in variables if one is not None and one.kind == "copy"]
     if len(names) != 1 or not copies or not all(state[copies[0]] for state in states[-2:]):
         return
-    since = next(at for at, state in enumerate(states) if state[copies[0]])
+    since = next(at for at in range(len(states)) if all(state[copies[0]] for state in states[at:]))
     message = result.system.variable[copies[0]].about
     yield (
         f"`{message}` is true since step {since}, as long as nothing resets it; if the property is about sending it, "

@@ -87,4 +87,4 @@ def _dead_messages(result: Result) -> Iterator[str]:
             yield f"`{name}` waits for {names}."
     if causes and len(causes) < len(dead):
         names = joined([f"`{name}`" for name in causes[:_MAX_MESSAGES]], "and")
-        yield f"Begin with {names}: no other message of these is awaited."
+        yield f"Begin with {names}, which {'wait' if len(causes) > 1 else 'waits'} for none of the others."

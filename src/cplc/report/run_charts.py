@@ -9,8 +9,18 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import value_text
 from cplc.records import dataclass
-from cplc.report.step_text import HIDDEN, changes, first_sent, life_of, lost_to, place, step_text, variable_text
-from cplc.report.trace_narration import Narration
+from cplc.report.step_text import (
+    HIDDEN,
+    changes,
+    first_sent,
+    fold_text,
+    life_of,
+    lost_to,
+    place,
+    step_text,
+    variable_text,
+)
+from cplc.report.trace_narration import Narration, drawn_rows
 from cplc.source import Span
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Move
@@ -131,8 +141,7 @@ def chart_of(system: System, narration: Narration, folds: Sequence[range] = ()) 
     The moves in each of the ``folds`` are one row.
     """
     moves = narration.run.moves
-    rows = len(moves) - sum(len(fold) - 1 for fold in folds)
-    if not moves or rows > MAX_DRAWN_STEPS or system.players:
+    if not moves or drawn_rows(moves, folds) > MAX_DRAWN_STEPS or system.players:
         return None
     fold_at = {position: fold for fold in folds for position in fold}
     shown = tuple(move for position, move in enumerate(moves) if position not in fold_at)
@@ -212,8 +221,7 @@ class _Drawing:
 
     def fold(self, fold: range, row: int) -> Stroke:
         """Return the stroke of folded moves."""
-        text = f"… {len(fold)} steps that do not matter"
-        return replace(self._wide(fold.start + 1, _TOP + _ROW * row, text), last=fold.stop)
+        return replace(self._wide(fold.start + 1, _TOP + _ROW * row, fold_text(len(fold))), last=fold.stop)
 
     def folded(self, row: int, before: State, move: Move) -> list[Stroke]:
         """Return the strokes of a folded move: a message that was sent before the fold arrives in it."""

@@ -414,5 +414,10 @@ def ticks_text(system: System, number: int) -> str:
     return f"{text} ({duration_text(number * system.tick)})" if system.tick and number else text
 
 
+def fold_text(steps: int) -> str:
+    """Return the text in place of irrelevant steps in sequence."""
+    return f"… {steps} steps that do not matter"
+
+
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,6 +19,7 @@ from cplc.report.step_text import (
     changes,
     counted,
     echoes,
+    fold_text,
     folded,
     initial_values,
     joined,
@@ -99,7 +100,7 @@ def is_usual_and_plain(result: Result) -> bool:
 
 
 class ResultWriter:
-    """Writer of results as they come; usual checks that hold are joined, what is about the whole file is said once."""
+    """Writer of results as they come: joins usual checks that hold, and writes notes on the whole file once."""
 
     def __init__(
         self, write: Callable[[str], None], style: Style | Layout = plain, detail: Detail = "failures"
@@ -367,7 +368,7 @@ def run_lines(
                 yield from between(resting)
                 return
         if number in beginnings:
-            yield from between(f"… {beginnings[number]} steps that do not matter")
+            yield from between(fold_text(beginnings[number]))
             continue
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))

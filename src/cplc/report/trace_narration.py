@@ -17,9 +17,9 @@ from cplc.report.lasso_folding import shortest_lasso
 from cplc.report.path_explanation import claim_text, decisive_operands, explanation_marks
 from cplc.report.strategy_text import is_strategy
 from cplc.system.model import State, System
-from cplc.system.trace import Evidence, Run
+from cplc.system.trace import Evidence, Move, Run
 
-__all__ = ["Narration", "claim_text", "decisive", "has_trace", "narrate", "recorded", "told"]
+__all__ = ["Narration", "claim_text", "decisive", "drawn_rows", "has_trace", "narrate", "recorded", "told"]
 
 
 MIN_FOLDED: Final = 3
@@ -63,6 +63,11 @@ class Narration:
             else:
                 folds.append(range(position, position + 1))
         return tuple(fold for fold in folds if len(fold) >= MIN_FOLDED)
+
+
+def drawn_rows(moves: Sequence[Move], folds: Sequence[range]) -> int:
+    """Return the number of rows for the moves of a run, each fold in one row."""
+    return len(moves) - sum(len(fold) - 1 for fold in folds)
 
 
 def _rests(loop: Sequence[State]) -> bool:

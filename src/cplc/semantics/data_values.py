@@ -254,12 +254,15 @@ def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool
     Without comparisons by order, any amounts besides the constants will do. With ``k`` choices of amounts on a run at
     most, an interval between constants has ``2^k - 1`` amounts, or all of them where there are fewer: then no ``k``
     choices tell it from the interval that has all (Ehrenfeucht and Fraisse; Rosenstein, Linear Orderings, 1982). The
-    monitor spreads its amounts again where they get too close, and needs as many as a state has.
+    monitor arranges its amounts again where they get too close. It needs as many as a state has and, around each of
+    them, as many as one message chooses.
     """
     bounds = {-amounts.highest, amounts.highest} if one.may_be_unset else set[int]()
     constants = sorted({units for text in one.constants if (units := amounts.units(text)) is not None} | bounds)
     number = one.simultaneous + more
-    size = number if for_logs else 2 ** min(one.choices + more, MAX_CHOICES) - 1
+    size = 2 ** min(one.choices + more, MAX_CHOICES) - 1
+    if for_logs:
+        size = number + (number + 1) * max(Counter(message for message, _ in one.places if message).values(), default=0)
     if not one.is_ordered:
         candidates = (at * 10**amounts.places for at in count(1))
         names = list(islice((at for at in candidates if at not in constants), max(1, number)))

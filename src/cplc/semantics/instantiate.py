@@ -213,7 +213,7 @@ class Instantiator:
                     return None
                 if high - low >= MAX_FAMILY_SIZE:
                     message = f"{high - low + 1:,} values are more than {MAX_FAMILY_SIZE:,}"
-                    note = Note("`decimal(0)` has all whole numbers, and `money(USD)` all amounts, to copy and compare")
+                    note = Note("`decimal(1)` and `money(USD)` have amounts of any size, to copy and compare")
                     self.table.problems.report(rules.TOO_LARGE, declared.span, message, note)
                     return None
                 return tuple(range(low, high + 1))
