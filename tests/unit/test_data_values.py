@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.protocol_analysis import analysed, checked
 
+from cplc.checking.results import Result
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
@@ -295,3 +296,50 @@ def test_membership_is_equality_with_one_of_the_values(written: str, meaning: st
 def test_membership_in_text_of_a_formula_is_whole() -> None:
     model = checked(_text(formula='EF answer.hash in {"a", "b"}'))
     assert model.properties[0].written == 'EF answer.hash in {"a", "b"}'
+
+
+def _formula_result(compilation: CplCompilation, formula: str) -> Result:
+    question = compilation.formula_question(formula)
+    assert isinstance(question, BoundQuestion), question
+    (result,) = compilation.verify([question])
+    return result
+
+
+def test_order_in_a_formula_of_the_command_line_is_undecided_where_choices_are_not_counted() -> None:
+    compilation = _compiled(_amounts(clauses=" repeatable"))
+    assert not any(one.is_ordered for one in compilation.model.data)
+    result = _formula_result(compilation, "AG (answer -> answer.price <= ask.price)")
+    assert result.answer == "unknown"
+    assert "again and again" in (result.reason or "")
+
+
+def test_formula_of_the_command_line_shows_amounts_for_which_it_is_false() -> None:
+    compilation = _compiled(_amounts())
+    result = _formula_result(compilation, "AG (ask -> EF answer.price > ask.price)")
+    assert result.answer == "fails"
+    assert result.evidence is not None
+    assert result.evidence.run.states[-1]["ask.price@A"] == "9999999999999999.99 USD"
+
+
+def test_too_many_ordered_amounts_of_a_formula_are_rejected() -> None:
+    messages = "\n".join(f"A -> B : m{number}(h: decimal(1))" for number in range(11))
+    compilation = _compiled(f"cpl 2\n\nprotocol P {{ role A role B {messages} }}")
+    problems = compilation.formula_question("EF (" + " & ".join(f"m0.h < m{at}.h" for at in range(1, 11)) + ")")
+    assert isinstance(problems, tuple)
+    assert [(one.code, one.span.source.name) for one in problems] == [("too-large", "--formula")]
+
+
+def test_range_of_a_variable_is_undecided_where_choices_are_not_counted() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  role A
+  role B { var n: 0..2 = 0 }
+  A -> B : ask(price: money(USD))   repeatable
+  A -> B : more after ask  if ask.price > 1 USD   on receipt n := n + 1   repeatable
+}
+"""
+    compilation = _compiled(text)
+    (question,) = compilation._hazards
+    assert _result(compilation, question)[0] == "unknown"
