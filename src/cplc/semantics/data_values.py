@@ -257,14 +257,14 @@ def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool
     monitor arranges its amounts again where they get too close. It needs as many as a state has and, around each of
     them, as many as one message chooses.
     """
-    bounds = {-amounts.highest, amounts.highest} if one.may_be_unset else set[int]()
+    bounds = {amounts.lowest, amounts.highest} if one.may_be_unset else set[int]()
     constants = sorted({units for text in one.constants if (units := amounts.units(text)) is not None} | bounds)
     number = one.simultaneous + more
     size = 2 ** min(one.choices + more, MAX_CHOICES) - 1
     if for_logs:
         size = number + (number + 1) * max(Counter(message for message, _ in one.places if message).values(), default=0)
     if not one.is_ordered:
-        candidates = (at * 10**amounts.places for at in count(1))
+        candidates = (amounts.origin + at * amounts.usual for at in count(1))
         names = list(islice((at for at in candidates if at not in constants), max(1, number)))
         values = sorted({*constants, *names})
     else:
@@ -276,18 +276,16 @@ def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool
 
 def _between(constants: list[int], size: int, amounts: Amounts) -> Iterator[Iterable[int]]:
     """Yield so many amounts below, between and above the constants; round ones where that is possible."""
-    ends = [-amounts.highest - 1, *constants, amounts.highest + 1]
+    ends = [amounts.lowest - 1, *constants, amounts.highest + 1]
     for low, high in pairwise(ends):
         if high - low - 1 <= size:
             yield range(low + 1, high)
             continue
         is_last = high > amounts.highest
-        unit = next(
-            unit for places in range(amounts.places + 3, -1, -1) if (unit := 10**places) * (size + 1) < high - low
-        )
-        first = -(-(low + 1) // unit) * unit if is_last or low >= -amounts.highest else high - 1 - (high - 1) % unit
-        if is_last or low >= -amounts.highest:
-            first = max(first, unit) if is_last and low < 0 else first
+        unit = next(unit for unit in amounts.round if unit * (size + 1) < high - low)
+        first = -(-(low + 1) // unit) * unit if is_last or low >= amounts.lowest else high - 1 - (high - 1) % unit
+        if is_last or low >= amounts.lowest:
+            first = max(first, amounts.origin + unit) if is_last and low < amounts.origin else first
             first = first if first + (size - 1) * unit < high else low + 1
             yield range(first, first + size * unit, unit)
         else:
