@@ -55,29 +55,33 @@ def with_values(
         return model
     taken = _words(model)
     every = _classes(model, further, for_logs=for_logs)
-    return _with_domains(model, tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every))
+    return with_domains(model, tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every))
 
 
-def with_recorded_amounts(model: CheckedModel, texts: Collection[str]) -> CheckedModel:
-    """Return the model in which places of ordered amounts have the recorded ones, if other amounts stand for them.
+def with_recorded_values(model: CheckedModel, texts: Collection[str], initial: Collection[str]) -> CheckedModel:
+    """Return the model in which places have the recorded values, if others stand for them.
 
-    Evidence shows concrete amounts (`cplc.compilation.concrete_amounts`), and people write others.
+    Evidence shows concrete amounts (`cplc.compilation.concrete_amounts`), and people type and write other values. The
+    lowest amount of the ``initial`` state is that of fields whose messages are not there.
     """
-    return _with_domains(model, tuple(_with_recorded(one, texts) for one in model.data))
+    return with_domains(model, tuple(_with_recorded(one, texts, initial) for one in model.data))
 
 
-def _with_recorded(one: DataClass, texts: Collection[str]) -> DataClass:
+def _with_recorded(one: DataClass, texts: Collection[str], initial: Collection[str]) -> DataClass:
     amounts = amounts_of(one.type)
     if amounts is None:
-        return one
+        written = sorted(text for text in texts if text.startswith('"') and text not in one.values)
+        return replace(one, values=(*one.values, *written))
     recorded = {units for text in texts if (units := amounts.units(text)) is not None}
     if recorded.issubset(map(amounts.units, one.values)):
         return one
     constants = {units for text in one.constants if (units := amounts.units(text)) is not None}
-    return replace(one, values=tuple(map(amounts.text, sorted(recorded | constants))))
+    at_first = min((units for text in initial if (units := amounts.units(text)) is not None), default=None)
+    values = sorted(recorded | constants, key=lambda units: (units != at_first, units))
+    return replace(one, values=tuple(map(amounts.text, values)))
 
 
-def _with_domains(model: CheckedModel, classes: tuple[DataClass, ...]) -> CheckedModel:
+def with_domains(model: CheckedModel, classes: tuple[DataClass, ...]) -> CheckedModel:
     """Return the model in which the places of each class have its values."""
     domains: Mapping[Place, tuple[t.Value, ...]] = {place: one.values for one in classes for place in one.places}
     messages = tuple(
