@@ -102,15 +102,15 @@ class Recorder(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         began = datetime.now(UTC)
-        asked = (await request.aread()).decode()
-        self.note(asked, "client->server")
+        request_text = (await request.aread()).decode()
+        self.note(request_text, "client->server")
         response = await self.inner.handle_async_request(request)
         kind = response.headers.get("content-type", "")
         pieces: list[bytes] = []
 
         def ended() -> None:
             took = (datetime.now(UTC) - began).total_seconds() * 1000
-            self.entries.append(_entry(request, asked, response, b"".join(pieces).decode(), kind, began, took))
+            self.entries.append(_entry(request, request_text, response, b"".join(pieces).decode(), kind, began, took))
 
         stream = response.stream
         assert isinstance(stream, httpx.AsyncByteStream)
@@ -145,7 +145,13 @@ class _Teed(httpx.AsyncByteStream):
 
 
 def _entry(
-    request: httpx.Request, asked: str, response: httpx.Response, text: str, kind: str, began: datetime, took: float
+    request: httpx.Request,
+    request_text: str,
+    response: httpx.Response,
+    text: str,
+    kind: str,
+    began: datetime,
+    took: float,
 ) -> dict[str, Any]:
     def headers(of: httpx.Headers) -> list[dict[str, str]]:
         return [{"name": name, "value": value} for name, value in of.items()]
@@ -160,9 +166,9 @@ def _entry(
             "cookies": [],
             "headers": headers(request.headers),
             "queryString": [],
-            "postData": {"mimeType": "application/json", "text": asked},
+            "postData": {"mimeType": "application/json", "text": request_text},
             "headersSize": -1,
-            "bodySize": len(asked),
+            "bodySize": len(request_text),
         },
         "response": {
             "status": response.status_code,

@@ -105,8 +105,8 @@ def _task(identity: object, task: str, state: str, **more: object) -> dict[str, 
 
 def test_crossing_requests_are_paired_by_their_ids() -> None:
     log = [_ask(1), _ask("1"), _task("1", "b", "WORKING"), _task(1, "a", "REJECTED")]
-    seen = [(one.fields["case"], one.fields["message"]) for one in _records(log, "a2a")]
-    assert seen == [("b", "SendMessage"), ("b", "working"), ("a", "SendMessage"), ("a", "rejected")]
+    summaries = [(one.fields["case"], one.fields["message"]) for one in _records(log, "a2a")]
+    assert summaries == [("b", "SendMessage"), ("b", "working"), ("a", "SendMessage"), ("a", "rejected")]
 
 
 def test_response_has_the_parameters_of_its_request() -> None:
@@ -143,8 +143,8 @@ def test_response_without_a_request_is_reported() -> None:
 def test_pushed_updates_are_messages_of_the_server() -> None:
     update = {"statusUpdate": {"taskId": "a", "contextId": "c", "status": {"state": "TASK_STATE_AUTH_REQUIRED"}}}
     old = {"kind": "status-update", "taskId": "a", "status": {"state": "input-required"}}
-    seen = [(one.fields["sender"], one.fields["message"]) for one in _records([update, old], "a2a")]
-    assert seen == [("server", "auth_required"), ("server", "input_required")]
+    summaries = [(one.fields["sender"], one.fields["message"]) for one in _records([update, old], "a2a")]
+    assert summaries == [("server", "auth_required"), ("server", "input_required")]
 
 
 def test_pending_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,13 +196,13 @@ _SAMPLED = {"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant"}}
 )
 @pytest.mark.parametrize("form", ["mcp", None])
 def test_transcript_in_any_wrapping(text: str, form: Format | None) -> None:
-    seen = [one for one in _records(text, form) if one.fields.get("kind") != "ignore"]
-    assert [(one.fields["message"], one.fields["sender"]) for one in seen] == [
+    summaries = [one for one in _records(text, form) if one.fields.get("kind") != "ignore"]
+    assert [(one.fields["message"], one.fields["sender"]) for one in summaries] == [
         ("tools/call pay", "client"),
         ("tools/call pay result", "server"),
     ]
-    assert field_value(seen[0].fields, "params.arguments.amount") == 3
-    assert field_value(seen[1].fields, "result.content.0.text.paid") is True
+    assert field_value(summaries[0].fields, "params.arguments.amount") == 3
+    assert field_value(summaries[1].fields, "result.content.0.text.paid") is True
 
 
 def test_sides_of_mcp_have_ids_of_their_own() -> None:
@@ -245,8 +245,8 @@ def test_task_of_mcp_is_told_by_its_result() -> None:
     ],
 )
 def test_line_without_a_message_is_reported(line: str, reason: str, form: Format) -> None:
-    told, *_ = _reasons(_items(f"{line}\n", form))
-    assert reason in told
+    reported, *_ = _reasons(_items(f"{line}\n", form))
+    assert reason in reported
 
 
 # --- OpenTelemetry
@@ -305,7 +305,7 @@ def _traces(*spans: object, **resource: object) -> dict[str, Any]:
 
 def test_span_is_a_record_at_its_start_and_one_at_its_end_in_the_order_of_time() -> None:
     inner, outer = _span("inner", 10, 20), _span("outer", 0, 30)
-    inner["events"] = [{"name": "seen", "timeUnixNano": _NOW + 15, "attributes": _attributes(n=1)}]
+    inner["events"] = [{"name": "summaries", "timeUnixNano": _NOW + 15, "attributes": _attributes(n=1)}]
     items = _records(_traces(inner, outer, service__name="shop"), "otlp")
     assert [(one.fields["name"], one.fields["edge"]) for one in items] == [
         ("outer", "start"), ("inner", "start"), ("inner", "event"), ("inner", "end"), ("outer", "end"),
@@ -376,8 +376,8 @@ def test_resource_after_its_spans_is_reported() -> None:
     ],
 )
 def test_document_without_telemetry_is_reported(document: object, reason: str) -> None:
-    (told,) = _reasons(_items(document, "otlp"))
-    assert reason in told
+    (reported,) = _reasons(_items(document, "otlp"))
+    assert reason in reported
 
 
 def test_metrics_are_left_out_and_are_no_empty_log() -> None:

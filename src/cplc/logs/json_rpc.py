@@ -328,9 +328,9 @@ class _Transcript:
         if self.dialect == "mcp":
             tool = f" {fields['tool']}" if "tool" in fields else ""
             failed = result.get("isError") is True
-            said = {"type": "failure" if failed else "result", "message": f"{operation}{tool} {_RESULT[failed]}"}
+            described = {"type": "failure" if failed else "result", "message": f"{operation}{tool} {_RESULT[failed]}"}
             state = _state(result.get("task") if isinstance(result.get("task"), dict) else result, self.dialect)
-            return {**said, **self._with_repetition(state)} if "task" in state and "state" in state else said
+            return {**described, **self._with_repetition(state)} if "task" in state and "state" in state else described
         kind, payload = _a2a_payload(result)
         match kind:
             case "status" | "task":

@@ -140,7 +140,7 @@ class _Documents:
         """True if this document has a list of a signal, which may be empty."""
         self._number = 0
         self._has_entry: set[str] = set()
-        """Of a resource or scope that is open: whether an entry of it came before what it is."""
+        """Which of the open resource and scope an entry came before."""
 
     def feed(self, event: str, value: object) -> Iterator[_Entry | Garbage]:
         if self._builder is not None:
@@ -268,7 +268,7 @@ def _is_console_span(fields: Mapping[str, object]) -> bool:
 
 
 def _described(value: object) -> dict[str, object]:
-    """Return what a resource or scope says of itself, its attributes by their names."""
+    """Return the name, version and attributes of a resource or scope."""
     if not isinstance(value, dict):
         return {}
     attributes = _attributes(value.get("attributes"))
@@ -407,7 +407,7 @@ def _log_record(entry: _Entry, value: Mapping[str, Any]) -> Iterator[dict[str, A
 def _common(
     fields: dict[str, Any], attributes: dict[str, object], resource: Mapping[str, object], scope: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Return the fields of all records of an entry: its own, its attributes, and what the conventions say of them."""
+    """Return the fields of all records of an entry: its own, its attributes, and those by convention."""
     names = {**resource, **attributes}
     case = next((value for key in _CASE if _is_name(value := names.get(key))), None)
     sender = next((value for key in _SENDER if _is_name(value := names.get(key))), None)
