@@ -439,3 +439,25 @@ protocol P {
 }
 """
     assert [message.name for message in checked(text).messages] == ["duration", "us", "h", "ms"]
+
+
+def test_durations_are_ticks_where_ticks_are_counted() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  clock tick = 1 h
+  channel within 2 h
+  role A
+  role B
+  commitment c = C(A, B, true, done) within 26 h expires (3 h)
+  A -> B : start means create c
+  A -> B : done after start
+  property p assuming A within 1 d: AG (start -> AF done)
+}
+"""
+    model = checked(text)
+    (commitment,) = model.commitments
+    assert (commitment.within, commitment.expires) == (26, 3)
+    assert [bound.ticks for bound in model.properties[0].bounds] == [24]
+    assert dict(model.channel_delays) == {("A", "B"): 2}

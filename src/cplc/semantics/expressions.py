@@ -145,6 +145,8 @@ class ExpressionChecker:
         return self._number(expr, scope, Purpose.CONSTANT)
 
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose, *, in_sum: bool = False) -> resolved.Tree:
+        if isinstance(expr, ast.Duration) and purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
+            return self._ticks_of(expr, scope)
         tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
             notes = _no_sum(type_) if in_sum else _no_clock(type_)
@@ -213,7 +215,7 @@ class ExpressionChecker:
             case ast.Amount(text):
                 return self._amount(expr, currency_in(text))
             case ast.Duration(text):
-                return (self._ticks_of(expr, scope), INT) if purpose is Purpose.DEADLINE else self._duration(expr, text)
+                return self._duration(expr, text)
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
