@@ -136,6 +136,8 @@ def require_paper_constructs(system: System, participant: Participant) -> None:
     if foreign := sorted(kinds.difference(_EVENT_KINDS)):
         raise NotInThePaper(f"its automaton has no steps of the kind `{foreign[0]}`")
     for belief in participant.beliefs:
+        if belief.within is not None:
+            raise NotInThePaper(f"its automaton has no clock, and so no bounds: `{belief.text}`")
         if any(not event.steps for event in belief.events):
             raise NotInThePaper(f"its automaton has no silence: `{belief.text}`")
 

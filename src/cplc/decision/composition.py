@@ -84,7 +84,7 @@ class _Digit:
         for state in built.explored.states:
             values = own.packing.unpack(own.packed(state))
             packed = sum(game.packing.bits(new, values[old]) for old, new in names.items())
-            self.packed.append(packed | sum(other.with_drawn(0, one.drawn(state)) for one, other in tables))
+            self.packed.append(packed | sum(other.with_drawn(0, one.field(state)) for one, other in tables))
         _, chances = event_probabilities(participant)
         numbers = [0] + [chances[component.beliefs[one.belief], one.event] for one in model.chances[1:]]
         self.chance = np.array(numbers, np.int64)[indices(model.chance)]

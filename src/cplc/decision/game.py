@@ -111,7 +111,10 @@ _DROPPED = _LOST - _FIRST_OUTCOME
 
 
 class _BeliefTable:
-    """One belief over packed states."""
+    """One belief over packed states.
+
+    The field of its draw in a state has a code and, if the belief is bounded, the ticks since an outcome was drawn.
+    """
 
     def __init__(self, index: int, belief: Belief, condition: Callable[[int], bool], shift: int) -> None:
         self.index = index
@@ -123,14 +126,34 @@ class _BeliefTable:
         self.steps = [frozenset(event.steps) for event in belief.events]
         self.silent = [not event.steps for event in belief.events]
         self.event_of = {step: at for at, event in enumerate(belief.events) for step in event.steps}
-        self.bits = (len(belief.events) + _FIRST_OUTCOME - 1).bit_length()
+        self.within = belief.within
+        code_bits = (len(belief.events) + _FIRST_OUTCOME - 1).bit_length()
+        self.bits = code_bits + (belief.within or 0).bit_length()
         self.mask = (1 << self.bits) - 1
+        self._code_mask = (1 << code_bits) - 1
+        self._clock_shift = shift + code_bits
+        self._clock_mask = self.mask >> code_bits
 
     def drawn(self, state: int) -> int:
-        return state >> self.shift & self.mask
+        return state >> self.shift & self._code_mask
 
     def with_drawn(self, state: int, code: int) -> int:
         return state & ~(self.mask << self.shift) | code << self.shift
+
+    def field(self, state: int) -> int:
+        """Return the code and the ticks since the draw as one number."""
+        return state >> self.shift & self.mask
+
+    def ticks_since_draw(self, state: int) -> int:
+        return state >> self._clock_shift & self._clock_mask
+
+    def is_bounded(self, code: int) -> bool:
+        """Return whether this draw is an outcome that comes within so many ticks."""
+        return self.within is not None and code >= _FIRST_OUTCOME and not self.silent[code - _FIRST_OUTCOME]
+
+    def after_tick(self, state: int) -> int:
+        """Return the state with one more tick since the draw."""
+        return state + (1 << self._clock_shift)
 
 
 @dataclass
@@ -208,13 +231,14 @@ class Game:
         self._bounds = BoundsUnderDraws(system, participant.beliefs)
         self._enabled_without_bounds: dict[tuple[int, frozenset[str]], list[Transition]] = {}
         self._drawn_of: dict[int, tuple[tuple[_BeliefTable, int], ...]] = {}
+        self._has_bounded_beliefs = any(table.within is not None for table in self.beliefs)
         self._after_draw: dict[int, list[Transition]] = {}
         self._unexpanded: dict[int, list[Option]] = {}
         """The actions in states after a draw that are not expanded yet."""
         self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
-        self._comes: list[list[dict[tuple[int, frozenset[int]], bool]]] = [
+        self._comes: list[list[dict[tuple[int, frozenset[int], int], bool]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
         self._blocked: dict[tuple[int, int], frozenset[int]] = {}
@@ -346,7 +370,9 @@ class Game:
                 state = table.with_drawn(state, _IDLE)
             elif code >= _FIRST_OUTCOME:
                 outcome = code - _FIRST_OUTCOME
-                if not table.silent[outcome] and not self._can_come(table, outcome, packed, self._blocks(state, table)):
+                if not table.silent[outcome] and not self._can_come(
+                    table, outcome, packed, self._blocks(state, table), table.ticks_since_draw(state)
+                ):
                     state = table.with_drawn(state, _LOST)
         return state if self._canonical is None else self._canonical(state)
 
@@ -356,11 +382,21 @@ class Game:
     def _after(self, state: int, step: int, target: int) -> int:
         """Return the state after a step that leads to this packed state of the system."""
         state = state & self._open_mask & ~self.system_mask | target
+        if self._has_bounded_beliefs:
+            state = self._older(state, step)
         for table in self._by_step.get(step, ()):
             outcome = table.event_of.get(step)
             if outcome is not None and table.drawn(state) == outcome + _FIRST_OUTCOME:
                 state = table.with_drawn(state, _OVER)
         return self._settled(state, self._touched[step])
+
+    def _older(self, state: int, step: int) -> int:
+        """Return the state after a step as far as the bounds of drawn outcomes go: a tick brings them closer."""
+        if self.system.steps[step].kind == "tick":
+            for table, code in self._drawn(state):
+                if table.is_bounded(code):
+                    state = table.after_tick(state)
+        return state
 
     # --- outcomes of beliefs
 
@@ -377,23 +413,30 @@ class Game:
             blocked = self._blocked[key] = frozenset(steps)
         return blocked
 
-    def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
-        """Return whether unseen steps other than these lead to an outcome of the belief.
+    def _can_come(
+        self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset(), ticks: int = 0
+    ) -> bool:
+        """Return whether unseen steps other than these lead to an outcome of the belief, so many ticks after its draw.
 
-        The receipt of what is in flight already, which will come, is no hindrance while the belief holds. The answer is
-        the same for all states that agree on the scope of the belief.
+        There are no more ticks among them than the bound of the belief leaves. The receipt of what is in flight
+        already, which will come, is no hindrance while the belief holds. The answer is the same for all states that
+        agree on the scope of the belief.
         """
         memo = self._comes[table.index][outcome]
-        key = packed & self._scopes[table.index].variables, blocked
+        key = packed & self._scopes[table.index].variables, blocked, ticks
         comes = memo.get(key)
         if comes is None:
-            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked)
+            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked, ticks)
         return comes
 
-    def _computed_can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
-        if not self._own_receipts:
-            return self._leads_unseen(table, outcome, packed, blocked)
-        return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
+    def _computed_can_come(
+        self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int], ticks: int
+    ) -> bool:
+        states = self._after_receipts(table, packed) if self._own_receipts else [packed]
+        if table.within is None:
+            return any(self._leads_unseen(table, outcome, state, blocked) for state in states)
+        remaining = table.within - ticks
+        return any(self._leads_unseen_within(table, outcome, state, blocked, remaining) for state in states)
 
     def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
         """Return this state, and those after receipts of the participant in which the belief holds."""
@@ -426,6 +469,28 @@ class Game:
                     visited.add(target & scope)
                     new.append(target)
         memo.update(dict.fromkeys(visited, False))
+        return False
+
+    def _leads_unseen_within(
+        self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int], ticks: int
+    ) -> bool:
+        """Return whether unseen steps, with so many ticks at most, lead to an outcome."""
+        scope = self._scopes[table.index].variables
+        visited = {(packed & scope, ticks)}
+        new = [(packed, ticks)]
+        while new:
+            state, remaining = new.pop()
+            for step, target in self.enabled(state):
+                if step in blocked:
+                    continue
+                if step in table.steps[outcome]:
+                    return True
+                if self.is_own[step] or step in table.event_of or (target ^ packed) & self.view_mask:
+                    continue
+                later = remaining - (self.system.steps[step].kind == "tick")
+                if later >= 0 and (target & scope, later) not in visited:
+                    visited.add((target & scope, later))
+                    new.append((target, later))
         return False
 
     def _draw(self, state: int) -> Option | None:
@@ -476,7 +541,8 @@ class Game:
         # The outcome changes nothing for pending ones outside of its scope, which can come.
         scope = self._scopes[table.index].beliefs
         return all(
-            other.index not in scope or self._can_come(other, at, packed, self._blocks(drawn, other))
+            other.index not in scope
+            or self._can_come(other, at, packed, self._blocks(drawn, other), other.ticks_since_draw(drawn))
             for other, at in pending
         ) and self._come_together(drawn, packed, [table, *(other for other, _ in pending)])
 
@@ -532,13 +598,21 @@ class Game:
         """
         steps = self.system.steps
         arriving = frozenset(steps[step].event for step, _ in self.enabled(packed) if step in self._own_receipts)
-        new = [(packed, pending, arriving)]
+        bounds = {
+            at: one.within - one.ticks_since_draw(drawn)
+            for at in pending
+            if (one := self.beliefs[at]).within is not None
+        }
+        new = [(packed, pending, arriving, 0)]
         visited = set(new)
         while new and len(visited) <= MAX_JOINT_STATES:
-            state, missing, arriving = new.pop()
+            state, missing, arriving, ticks = new.pop()
             if not missing:
                 return True
             for step, target in self.enabled(state):
+                later = ticks + (bool(bounds) and steps[step].kind == "tick")
+                if any(later > bound for at, bound in bounds.items() if at in missing):
+                    continue
                 covering = [one for one in self._by_step.get(step, ()) if one.drawn(drawn) not in (_IDLE, _LOST)]
                 outcomes = frozenset(one.index for one in covering)
                 if self.is_own[step] and not covering:
@@ -555,7 +629,7 @@ class Game:
                     or is_unseen
                     or (is_receipt and all(self.beliefs[at].condition(target) for at in remaining))
                 ):
-                    node = target, remaining, arriving | {steps[step].event} if covering else arriving
+                    node = target, remaining, arriving | {steps[step].event} if covering else arriving, later
                     if node not in visited:
                         visited.add(node)
                         new.append(node)
@@ -610,11 +684,17 @@ class Game:
             return [draw]
         drawn = [(table, code - _FIRST_OUTCOME) for table, code in self._drawn(state)]
         awaited = [(table, outcome) for table, outcome in drawn if outcome >= 0 and not table.silent[outcome]]
+        clock_waits = self._has_bounded_beliefs and any(
+            table.is_bounded(code) and table.ticks_since_draw(state) == table.within
+            for table, code in self._drawn(state)
+        )
         moves: list[tuple[int, int, bool]] = []
         refused: list[tuple[int, int, bool]] = []
         own: list[Transition] = []
         is_forbidden = False
         for step, target in steps:
+            if clock_waits and self.system.steps[step].kind == "tick":
+                continue
             forced = self.is_forced[step]
             blocked = is_outcome = False
             if drawn and step in self._by_step:
@@ -647,9 +727,12 @@ class Game:
     def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
         """Return whether the outcomes that are awaited can come after a step, on one path."""
         touched = self._touched[step]
+        if self._has_bounded_beliefs:
+            state = self._older(state, step)
         remaining = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
         if not all(
-            table.index not in touched or self._can_come(table, outcome, target, self._blocks(state, table))
+            table.index not in touched
+            or self._can_come(table, outcome, target, self._blocks(state, table), table.ticks_since_draw(state))
             for table, outcome in remaining
         ):
             return False

@@ -95,12 +95,13 @@ class AgentChecker:
                     for worth in worths:
                         if (valued := names.messages(worth.message, scope)) is not None:
                             yield resolved.Worth(valued, worth.amount.value, worth.message.span)
-                case ast.Belief(ref, when, events):
+                case ast.Belief(ref, when, events, bound):
                     role = names.role(ref, scope)
                     where = self._when(when, seeing)
                     believed = tuple(event for one in events for event in self._event(one, scope))
+                    within = None if bound is None else self._expression_checker.number(bound, scope)
                     if role is not None:
-                        yield resolved.Belief(role, where, believed, item.span)
+                        yield resolved.Belief(role, where, believed, within, item.span)
                 case ast.Decision(messages, when):
                     chosen = [names.messages(ref, scope) for ref in messages]
                     where = self._when(when, seeing)
