@@ -18,7 +18,8 @@ from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, GameDiagnostics, Option, Transition, event_probabilities
+from cplc.decision.belief_draws import GameDiagnostics, event_probabilities
+from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, Option, Transition
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
 from cplc.statespace.interleaved import InterleavedRelation

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.decision.backward_induction import depths_of, states_of_depths
+from cplc.decision.belief_draws import EventProbability, event_probabilities
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentMdp
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability, Game, event_probabilities
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, Game
 from cplc.decision.mdp import ExploredMdp, Mdp
 from cplc.decision.mdp_arrays import Indices, flat_array, indices, members_of, starts_of
 from cplc.decision.results import Number
