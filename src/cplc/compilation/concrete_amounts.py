@@ -57,7 +57,7 @@ def _runs(evidence: Evidence) -> Iterator[Run]:
 def _concrete(domain: OpenDomain, texts: tuple[str, ...], amounts: Amounts, chosen: tuple[str, ...]) -> dict[str, str]:
     """Return an amount for each value of an ordered domain, such that both are in the same order."""
     values = [amounts.units(text) or 0 for text in texts]
-    anchors = {-1: -amounts.highest - 1, len(values): amounts.highest + 1}
+    anchors = {-1: amounts.lowest - 1, len(values): amounts.highest + 1}
     anchors |= {values.index(units): units for text in domain.constants if (units := amounts.units(text)) is not None}
     positions = [position for text in chosen if (position := texts.index(text)) not in anchors]
     for number, position in enumerate(positions, 1):

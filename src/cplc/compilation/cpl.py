@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, UnknownQuestion
+from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, PayloadRefused, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
@@ -580,11 +580,23 @@ class CplCompilation(Compilation):
         """Return the system and the recorded run replayed in it, with the amounts of the run."""
         if not self.model.data:
             return super().replay(recorded)
-        from cplc.semantics.data_values import with_recorded_amounts
+        from cplc.semantics.data_values import with_recorded_values
 
-        model = with_recorded_amounts(self.model, recorded.texts)
+        initial = [value for value in recorded.start.values() if isinstance(value, str)]
+        model = with_recorded_values(self.model, recorded.texts, initial)
         wider = self if model.data == self.model.data else self.mutated(model)
         return Compilation.replay(wider, recorded)
+
+    def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[CplCompilation, Mapping[str, str]]:
+        if not self.model.data:
+            return self, payload
+        from cplc.semantics.typed_values import NotAValue, with_payload
+
+        try:
+            model, values = with_payload(self.model, message, payload)
+        except NotAValue as problem:
+            raise PayloadRefused(str(problem)) from None
+        return self if model.data == self.model.data else self.mutated(model), values
 
     def _with_values_of(self, formula: Term) -> CplCompilation:
         """Return the compilation in which each place has the values that stand for all in this formula, too."""
