@@ -147,8 +147,8 @@ class _Lowering:
         when = _when(belief.condition)
         within = "" if belief.within is None else f" within {belief.within}"
         text = f"{belief.role}{when}{within}: {' | '.join(event.text for event in belief.events)}"
-        seen = condition(belief.condition, self.seen)
-        return Belief(belief.role, seen, events, text, belief.span, belief.within)
+        holds = condition(belief.condition, self.seen)
+        return Belief(belief.role, holds, events, text, belief.span, belief.within)
 
     def _event(self, event: m.Event) -> Event:
         """Return the event with its steps; silence has none."""

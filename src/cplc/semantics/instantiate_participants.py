@@ -26,9 +26,6 @@ from cplc.semantics.visibility import VisibilityCheck
 from cplc.source import Span
 from cplc.syntax import ast
 
-MAX_FACT_DEPTH = 150
-"""Nesting of facts; later stages recurse over it."""
-
 
 @dataclass
 class _Draft:
