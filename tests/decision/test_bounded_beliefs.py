@@ -167,3 +167,23 @@ def test_bound_printed() -> None:
 def test_bound_in_units_of_the_clock() -> None:
     text = (_ANSWER % ("promise", "!violated(k)", " within 2 min")).replace("sync {", "sync {\n  clock tick = 1 min")
     assert _analysis(text).figure("achievement").guaranteed.low == Fraction("0.9")
+
+
+def test_other_bounds_in_units_of_the_clock() -> None:
+    """Durations are also values, which are no numbers of ticks."""
+    text = """
+cpl 2
+protocol P {
+  clock tick = 1 min
+  channel within 1 min
+  role Ann
+  role Bob
+  Ann -> Bob : ask
+  Bob -> Ann : yes  after ask
+  property soon assuming Bob within 2 min: AG (ask -> AF yes)
+}
+"""
+    compilation = cplc.compile(text)
+    assert not [one for one in compilation.diagnostics if one.severity == "error"]
+    assert dict(compilation.model.channel_delays)["Ann", "Bob"] == 1
+    assert [bound.ticks for bound in compilation.model.properties[0].bounds] == [2]

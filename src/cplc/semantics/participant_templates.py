@@ -48,7 +48,7 @@ class AssumptionChecker:
 
     def _resolved(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
         for assumed in nodes:
-            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            within = None if assumed.within is None else self._expression_checker.ticks(assumed.within, scope)
             if assumed.subject.span.text == "all":
                 yield resolved.Assumed(None, within, assumed.span)
             elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
@@ -99,7 +99,7 @@ class AgentChecker:
                     role = names.role(ref, scope)
                     where = self._when(when, seeing)
                     believed = tuple(event for one in events for event in self._event(one, scope))
-                    within = None if bound is None else self._expression_checker.number(bound, scope)
+                    within = None if bound is None else self._expression_checker.ticks(bound, scope)
                     if role is not None:
                         yield resolved.Belief(role, where, believed, within, item.span)
                 case ast.Decision(messages, when):
