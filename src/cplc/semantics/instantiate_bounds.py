@@ -224,6 +224,17 @@ class BoundInstantiator:
     def _resolver(self, pending: PendingInstance[OtherDeclaration]) -> Resolver:
         return Resolver(self._table, pending.protocol_instance, pending.values)
 
+    def refuse_groups(self, commitments: Iterable[model.Commitment], participants: Iterable[model.Participant]) -> None:
+        """Report participants who play some of the debtors of a group, and not all."""
+        owing = [commitment for commitment in commitments if len(commitment.debtors) > 1]
+        for participant in participants:
+            for commitment in owing:
+                own = set(commitment.debtors) & set(participant.roles)
+                if own and own != set(commitment.debtors):
+                    shared = f"`{participant.name}` plays some debtors of `{commitment.name}`, which others owe as well"
+                    text = f"{shared}: its decisions cannot be analysed"
+                    self._table.problems.report(rules.ANALYSIS_OF_GROUP, participant.span, text)
+
     def refuse_faults(self, kinds: ChannelKinds, participants: Iterable[model.Participant]) -> None:
         """Report participants of a protocol that loses or duplicates messages."""
         for participant in participants if kinds.losses or kinds.duplicates else ():

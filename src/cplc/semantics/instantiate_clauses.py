@@ -80,9 +80,9 @@ class ClauseInstantiator:
                     self._table.indirect_changes |= by_successor
         with self._table.problems.local():
             properties = tuple(self._properties())
-            agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
-            participants, analyses = agents.valid_participants(), tuple(agents.analyses())
+            participants, analyses = self._participants(messages)
             self._bounds.refuse_faults(kinds, participants)
+            self._bounds.refuse_groups(commitments, participants)
         return model.CheckedModel(
             name=node.name.text,
             title=node.title,
@@ -107,6 +107,18 @@ class ClauseInstantiator:
             tick=tick_length(node),
             left_out=len(self._table.left_out),
         )
+
+    def _participants(
+        self, messages: Iterable[model.Message]
+    ) -> tuple[tuple[model.Participant, ...], tuple[model.AnalyzeLine, ...]]:
+        """Return the participants and their thresholds; most protocols have none."""
+        analyses = (one for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
+        if not self._table.agents and next(analyses, None) is None:
+            return (), ()
+        from cplc.semantics.instantiate_participants import ParticipantInstantiator
+
+        agents = ParticipantInstantiator(self._table, {message.name: message for message in messages}, self._bounds)
+        return agents.valid_participants(), tuple(agents.analyses())
 
     # --- facts and commitments ------------------------------------------------------------------
 
@@ -161,6 +173,7 @@ class ClauseInstantiator:
                     self._deadlines.ticks(body.expires, symbol.node.expires, resolver, symbol),
                     symbol.node.revocable,
                     pending.scope,
+                    body.debtor.answerable,
                     span=symbol.span,
                 )
             )

@@ -1,4 +1,4 @@
-"""Instantiation of agents and their `analyze` lines: goals, values, beliefs and decisions."""
+"""Instantiation of participants: the agents of every instance with their goals, values and beliefs, and thresholds."""
 
 from __future__ import annotations
 
