@@ -24,7 +24,6 @@ from cplc.semantics.instances import (
 )
 from cplc.semantics.instantiate import Instantiator, data_type
 from cplc.semantics.instantiate_bounds import BoundInstantiator
-from cplc.semantics.instantiate_participants import ParticipantInstantiator
 from cplc.semantics.instantiate_powers import powers_of
 from cplc.semantics.instantiate_terms import Resolver, Watch
 from cplc.semantics.terms import Term, Value, combined, is_about_runs, state_parts
