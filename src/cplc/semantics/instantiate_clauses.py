@@ -284,6 +284,7 @@ class ClauseInstantiator:
             restarts=body.restarts,
             repeatable=body.repeatable,
             scope=pending.scope,
+            request=None if body.request is None else plain.instance(body.request),
             span=symbol.span,
         )
 

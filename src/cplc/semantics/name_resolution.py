@@ -451,6 +451,16 @@ class SymbolLookup:
                 self._wrong_kind(ref, other, "a role")
                 return None
 
+    def refuse_records(
+        self, roles: Iterable[resolved.RoleTree | resolved.AllOf | None], why: str, place: Span | None = None
+    ) -> None:
+        """Report each record where a role with a will is meant; a variable of a loop at ``place``."""
+        for role in roles:
+            if role is not None and (record := resolved.record_of(role)) is not None:
+                span = (place or role.binder.span) if isinstance(role, resolved.LoopValue) else role.span
+                hint = Note(f"declare it as a role, `role {record.name}`, if it decides for itself", record.span)
+                self._error(rules.WRONG_KIND, span, f"`{record.name}` is a record: it {why}", hint)
+
     def side(self, party: ast.Party, scope: Scope) -> resolved.Side | None:
         """Return the roles of one side of a commitment; a family stands for all its members."""
         refs = party.members if isinstance(party, ast.Group) else (party,)

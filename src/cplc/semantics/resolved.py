@@ -84,6 +84,7 @@ class RoleSymbol:
     size: Tree | None
     variables: Mapping[str, VariableSymbol]
     span: Span
+    is_record: bool = False
 
     @property
     def is_family(self) -> bool:
@@ -414,6 +415,17 @@ class Strategic:
 
 
 RoleTree = RoleAt | LoopValue
+
+
+def record_of(role: RoleTree | AllOf | None) -> RoleSymbol | None:
+    """Return the record that a role or a member of a family is declared as; None for a role with a will."""
+    match role:
+        case RoleAt(symbol) | AllOf(symbol) | LoopValue(Binder(_, FamilyDomain(symbol))) if symbol.is_record:
+            return symbol
+        case _:
+            return None
+
+
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
     | FactAt | Lifecycle | AgeOf | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge
@@ -506,6 +518,8 @@ class Message:
     resets: tuple[Instance, ...]
     restarts: bool
     repeatable: bool
+    request: Instance | None = None
+    """The message that it is a reply to."""
 
 
 @dataclass(frozen=True, slots=True)
