@@ -415,17 +415,6 @@ class Strategic:
 
 
 RoleTree = RoleAt | LoopValue
-
-
-def record_of(role: RoleTree | AllOf | None) -> RoleSymbol | None:
-    """Return the record that a role or a member of a family is declared as; None for a role with a will."""
-    match role:
-        case RoleAt(symbol) | AllOf(symbol) | LoopValue(Binder(_, FamilyDomain(symbol))) if symbol.is_record:
-            return symbol
-        case _:
-            return None
-
-
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
     | FactAt | Lifecycle | AgeOf | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge

@@ -15,7 +15,7 @@ from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.name_hints import successor_hint
-from cplc.semantics.name_resolution import OwnLocal, Scope
+from cplc.semantics.name_resolution import OwnLocal, Scope, record_of
 from cplc.semantics.participant_templates import AgentChecker, AssumptionChecker, actor_of
 from cplc.source import Span
 from cplc.syntax import ast
@@ -173,7 +173,7 @@ class TemplateBuilder:
         """
         node, sender, record = request.symbol.node, request.sender, request.receivers[0]
         replies = replies_to(node)
-        if not replies or isinstance(record, resolved.AllOf) or resolved.record_of(record) is None:
+        if not replies or isinstance(record, resolved.AllOf) or record_of(record) is None:
             return
         self._check_replies(node, replies)
         acting = replace(scope, actor=actor_of(record))
@@ -583,7 +583,7 @@ class TemplateBuilder:
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
             return None
         bound = self._expression_checker.names.roles(argument.value, scope)
-        if bound is not None and (resolved.record_of(bound) is not None) is not role.is_record:
+        if bound is not None and (record_of(bound) is not None) is not role.is_record:
             kinds = ("a record", "a role") if role.is_record else ("a role", "a record")
             message = f"`{role.name}` is {kinds[0]}, and is bound to {kinds[1]}"
             self._problems.report(rules.WRONG_KIND, argument.value.span, message, Note("declared here", role.span))
