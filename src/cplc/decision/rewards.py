@@ -54,7 +54,7 @@ class SccRewards:
     model: Mdp
     scc: Sequence[int]
     values: Sequence[Number]
-    of: Mapping[int, int]
+    of: Mapping[int, Number]
     fairness: bool
 
     def solved(self, worst: bool, upper: bool) -> tuple[list[Number], bool]:
@@ -403,26 +403,39 @@ def _remaining_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> tuple[list[
 
 
 def expected_total_reward(
-    ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool = True
+    ordered: OrderedMdp,
+    of: Mapping[int, Number],
+    worst: bool,
+    exact: bool,
+    fairness: bool = True,
+    payoffs: Sequence[Number] = (),
 ) -> tuple[ValueBounds, list[float]]:
     """Return the least (or greatest) expected total reward of each state, and the magnitude of its rounding errors.
 
-    In a cyclic model it may be infinite. Raise `ResourceExhausted` if it cannot be computed.
+    A run that ends in a state gets its payoff, too. In a cyclic model the total may be infinite. Raise
+    `ResourceExhausted` if it cannot be computed.
     """
-    low, sizes, tight = _expected_rewards(ordered, of, worst, exact, fairness, upper=False)
+    low, sizes, tight = _expected_rewards(ordered, of, worst, exact, fairness, payoffs, upper=False)
     high = low
     if not tight:
-        high, more, _ = _expected_rewards(ordered, of, worst, exact, fairness, upper=True)
+        high, more, _ = _expected_rewards(ordered, of, worst, exact, fairness, payoffs, upper=True)
         sizes = list(map(max, sizes, more))
     return ValueBounds(low, high, 0 if exact else ordered.max_roundings), sizes
 
 
 def _expected_rewards(
-    ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool, *, upper: bool
+    ordered: OrderedMdp,
+    of: Mapping[int, Number],
+    worst: bool,
+    exact: bool,
+    fairness: bool,
+    payoffs: Sequence[Number],
+    *,
+    upper: bool,
 ) -> tuple[list[Number], list[float], bool]:
     """Return the means, or bounds of them on one side."""
     model = ordered.model
-    if (layers := ordered.wide_layers) is not None:
+    if not payoffs and (layers := ordered.wide_layers) is not None:
         from cplc.decision.backward_induction import has_exact_rewards, reward_values
 
         if has_exact_rewards(of):
@@ -437,21 +450,29 @@ def _expected_rewards(
             solution, is_tight = SccRewards(model, scc, values, of, fairness).solved(worst, upper)
             tight &= is_tight
             after = {target for state in scc for target in model.after(state)}.difference(scc)
-            made = max(abs(of.get(model.step[transition], 0)) for state in scc for transition in model.outgoing(state))
+            made = max(
+                abs(float(of.get(model.step[transition], 0))) for state in scc for transition in model.outgoing(state)
+            )
             widest = max((size[target] for target in after), default=0.0) + made
             for state, value in zip(scc, solution, strict=True):
                 values[state] = value if exact or abs(value) == inf else float(value)
                 size[state] = max(widest, 0.0 if abs(value) == inf else abs(float(value)))
-        elif not model.is_end(state):
+        elif model.is_end(state):
+            if payoffs:
+                values[state] = Fraction(payoffs[state]) if exact else float(payoffs[state])
+                size[state] = abs(float(payoffs[state]))
+        else:
             values[state] = _expected_reward_at(model, state, values, of, worst)
             size[state] = max(
-                abs(of.get(model.step[transition], 0)) + size[model.target[transition]]
+                abs(float(of.get(model.step[transition], 0))) + size[model.target[transition]]
                 for transition in model.outgoing(state)
             )
     return values, size, tight
 
 
-def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
+def _expected_reward_at(
+    model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, Number], worst: bool
+) -> Number:
     choose: Callable[..., Number] = min if worst else max
     action_values: list[Number] = []
     for action in model.options(state):
