@@ -18,7 +18,7 @@ _TOUR = _ROOT / "docs" / "examples.md"
 
 
 def _protocols() -> Iterator[object]:
-    for path in sorted([*Path(str(shipped("stdlib"))).glob("*.cpl"), *_EXAMPLES.glob("*.cpl")]):
+    for path in sorted([*Path(str(shipped("stdlib"))).rglob("*.cpl"), *_EXAMPLES.glob("*.cpl")]):
         for name in re.findall(r"^protocol (\w+)", path.read_text("utf-8"), re.MULTILINE):
             yield pytest.param(path, name, id=f"{path.parent.name}-{path.stem}-{name}")
 
@@ -53,3 +53,16 @@ def test_examples_page_lists_every_example_and_failing_property() -> None:
 def test_library_and_examples_have_no_warnings() -> None:
     ran = run_cplc("check", str(shipped("stdlib")), str(_EXAMPLES), "--strict", cwd=_ROOT)
     assert ran.code == 0, ran.everything
+
+
+def test_names_of_the_library_are_files_of_the_command_line(tmp_path: Path) -> None:
+    by_name = run_cplc("verify", "std.agents.a2a", "--protocol", "UnsettledTask", "--format", "json", cwd=tmp_path)
+    path = shipped("stdlib") / "agents" / "a2a.cpl"
+    by_path = run_cplc("verify", str(path), "--protocol", "UnsettledTask", "--format", "json", cwd=tmp_path)
+    names = [[result["name"] for result in json.loads(ran.output)["results"]] for ran in (by_name, by_path)]
+    assert names[0] == names[1]
+    (tmp_path / "std.requests").write_text("cpl 2\nprotocol Own { role A role B A -> B : m }\n", "utf-8")
+    assert run_cplc("check", "std.requests", cwd=tmp_path).output == "std.requests: no problems\n"
+    missing = run_cplc("check", "std.agents.nothing", cwd=tmp_path)
+    assert missing.code == 2
+    assert "cannot read `std.agents.nothing`" in missing.everything

@@ -43,7 +43,7 @@ module.exports = grammar({
     block: ($) => seq('{', repeat($._item), '}'),
     parameters: ($) => seq('(', optional(list($.parameter)), ')'),
     parameter: ($) => seq(field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
-    _type: ($) => choice('bool', 'id', 'text', seq('money', '(', $.identifier, ')'), seq('decimal', '(', $.number, ')'), $.values, $.range),
+    _type: ($) => choice('bool', 'id', 'text', 'time', 'duration', seq('money', '(', $.identifier, ')'), seq('decimal', '(', $.number, ')'), $.values, $.range),
     values: ($) => seq('{', list($.name), '}'),
     range: ($) => seq($.sum, '..', $.sum),
 
@@ -62,7 +62,7 @@ module.exports = grammar({
     empower: ($) => seq('empower', list($.reference), 'to', list($.power)),
     power: ($) => seq(field('verb', $.name), $.reference),
     clock: ($) => seq('clock', 'tick', '=', $.duration),
-    duration: () => token(choice(/\d+\s*(ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
+    duration: () => token(choice(/\d+\s*(us|ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),
     _domain: ($) => seq($.sum, optional(seq('..', $.sum))),
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
@@ -142,7 +142,7 @@ module.exports = grammar({
     ),
 
     identifier: () => /[A-Za-z_]\w*/,
-    amount: () => /\d+(\.\d+)?\s*[A-Z]{3}/,
+    amount: () => token(choice(/\d+\s*(us|ms|s|min|h|d|w)/, /\d+(\.\d+)?\s*[A-Z]{3}/, /\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)/)),
     number: () => /\d+(\.\d+)?/,
     string: () => /"([^"\\\n]|\\[^\n])*"/,
     comment: () => token(choice(/\/\/[^\n]*/, /\/\*[^*]*\*+([^/*][^*]*\*+)*\//)),

@@ -29,8 +29,8 @@ const KINDS: [Set<string>, RegExp, number][] = [
 /** What a prefix operator applies to begins so; before anything else, or at the end of a line, it is one too. */
 const NO_OPERAND = /^\s*[:}\]=]/;
 
-/** A length of time, or an amount of money. */
-const DURATION = /^\d+([ \t]*(ms|s|min|h|d|w)|(\.\d+)?[ \t]*[A-Z]{3}(?!\w)(?!\s*(->\s*\w+(\[[^\]]*\])?\s*[,:]|[.[])))(?!\w)/;
+/** A point or a length of time, or an amount of money. */
+const DURATION = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)(?!\w)|^\d+([ \t]*(us|ms|s|min|h|d|w)|(\.\d+)?[ \t]*[A-Z]{3}(?!\w)(?!\s*(->\s*\w+(\[[^\]]*\])?\s*[,:]|[.[])))(?!\w)/;
 
 function wordAt(input: InputStream): string {
   let word = '';

@@ -284,9 +284,9 @@ export const scenarios = {
   async 'the text is drawn in several ways'(it) {
     await it.example('agent_task.cpl');
     await it.tab('draw');
-    await it.becomes('#draw svg .title', 'PatientTask');
+    await it.becomes('#draw svg .title', 'TripBooking');
     await it.page.selectOption('#drawing', 'Role Client');
-    await it.becomes('#draw svg .title', 'PatientTask: Client');
+    await it.becomes('#draw svg .title', 'TripBooking: Client');
     await it.picture('draw');
     const [saved] = await Promise.all([it.page.waitForEvent('download'), it.page.click('#save')]);
     assert.equal(saved.suggestedFilename(), 'agent_task-role-client.svg');

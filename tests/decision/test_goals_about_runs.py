@@ -8,6 +8,8 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from tests.reference.decisions import Game as Judge
+from tests.support.protocol_analysis import checked
 
 import cplc
 from cplc.compilation.participants import AnalysisOptions, ParticipantQuery, analyse_participant, participants
@@ -50,25 +52,32 @@ def _exactly(value: str) -> Bounds:
     return Bounds(Fraction(value), Fraction(value))
 
 
-@pytest.mark.parametrize(
-    ("goal", "guaranteed"),
-    [
-        ("reply", "0.6"),
-        ("F reply", "0.6"),
-        ("F<=3 ticks reply", "0.6"),
-        ("F<=2 ticks reply", "0"),
-        ("G !refuse", "0.6"),
-        ("G<=1 ticks !accept", "0.4"),
-        ("!reply U accept", "0.6"),
-        ("!accept W reply", "0.4"),
-        ("F<=2 ticks (accept | refuse) & (F accept -> F<=3 ticks reply)", "1"),
-        ("accept & F<=3 ticks reply", "0.6"),
-        ("G (accept -> F<=1 ticks reply)", "1"),
-        ("G (accept -> F<=0 ticks reply)", "0.4"),
-    ],
-)
+_WITH_DEADLINES = [
+    ("reply", "0.6"),
+    ("F reply", "0.6"),
+    ("F<=3 ticks reply", "0.6"),
+    ("F<=2 ticks reply", "0"),
+    ("G !refuse", "0.6"),
+    ("G<=1 ticks !accept", "0.4"),
+    ("!reply U accept", "0.6"),
+    ("!accept W reply", "0.4"),
+    ("F<=2 ticks (accept | refuse) & (F accept -> F<=3 ticks reply)", "1"),
+    ("accept & F<=3 ticks reply", "0.6"),
+    ("G (accept -> F<=1 ticks reply)", "1"),
+    ("G (accept -> F<=0 ticks reply)", "0.4"),
+]
+
+
+@pytest.mark.parametrize(("goal", "guaranteed"), _WITH_DEADLINES)
 def test_deadlines_count_from_the_beginning_of_the_run(goal: str, guaranteed: str) -> None:
     assert _achievement(_ANSWERS % goal) == _exactly(guaranteed)
+
+
+@pytest.mark.parametrize(("goal", "guaranteed"), _WITH_DEADLINES)
+def test_judge_evaluates_deadlines_on_words(goal: str, guaranteed: str) -> None:
+    model = checked(_ANSWERS % goal)
+    bounds = {message.name: 1 for message in model.messages}
+    assert Judge(model, "Pia", bounds, bounds=bounds).alone()[1] == Fraction(guaranteed)
 
 
 _ORDER = """

@@ -50,7 +50,7 @@ def _program(game: Game) -> str:
     if len(game.start) > 1:
         raise _WorldChooses
     count = len(game.positions)
-    least = min((one.node.value for one in game.positions), default=Fraction(0))
+    least = min((one.node.score.value for one in game.positions), default=Fraction(0))
     lines = ["mdp", "module game", f"  s : [0..{count + 1}] init {count};"]
     (start,) = game.start
     lines.append(f"  [] s = {count} -> {_branches(start)};")
@@ -79,7 +79,7 @@ def _branches(distribution: Distribution) -> str:
 
 
 def _formula(game: Game, line: Sequence[Requirement]) -> str:
-    least = min((one.node.value for one in game.positions), default=Fraction(0))
+    least = min((one.node.score.value for one in game.positions), default=Fraction(0))
     parts = []
     for aspect, relation, value in line:
         if aspect == "value":

@@ -275,3 +275,47 @@ protocol P {{
         assert monitor.feed(_event("pair", "A", w=values["w"], x=values["x"], y=values["y"])) == [], number
         assert _kinds(monitor.feed(_event("back", "B", z=values["fresh"]))) == [OutOfOrder], number
         assert monitor.feed(_event("back", "B", z=values[guard[-1]])) == [], number
+
+
+_OFFER = """
+cpl 2
+
+protocol Offer {
+  role Shop
+  role Buyer
+  Shop -> Buyer : offer(until: time, valid: duration)   if valid <= 30 d
+  Buyer -> Shop : accept(at: time)   after offer   if at <= offer.until
+}
+"""
+
+
+def test_times_of_a_log_are_compared_in_any_zone_and_exactly() -> None:
+    monitor = _monitor(_OFFER)
+    assert monitor.feed(_event("offer", "Shop", until="2026-11-19T12:00:00.000001Z", valid="P30D")) == []
+    (late,) = monitor.feed(_event("accept", "Buyer", at="2026-11-19T13:00:00.000002+01:00"))
+    assert isinstance(late, OutOfOrder)
+    assert "(offer.until@Buyer = 2026-11-19T12:00:00.000001Z)" in late.because[0]
+    assert monitor.feed(_event("accept", "Buyer", at="2026-11-19T14:00:00.000001+02:00")) == []
+
+
+@pytest.mark.parametrize(
+    ("until", "valid"),
+    [
+        (1_763_553_600, "3 d"),
+        ("2026-11-19T12:00", "3 d"),
+        ("2026-11-19T12:00:00.0000001Z", "3 d"),
+        ("2026-11-19T12:00Z", 3),
+        ("2026-11-19T12:00Z", "soon"),
+    ],
+)
+def test_other_values_are_no_times_and_durations(until: object, valid: object) -> None:
+    (finding,) = _monitor(_OFFER).feed(_event("offer", "Shop", until=until, valid=valid))
+    assert isinstance(finding, BadPayload)
+    assert any("no value of" in one for one in finding.because)
+
+
+def test_duration_of_a_log_is_compared_with_a_constant() -> None:
+    monitor = _monitor(_OFFER)
+    until = "2026-11-19T12:00Z"
+    assert _kinds(monitor.feed(_event("offer", "Shop", until=until, valid="2592000001 ms"))) == [OutOfOrder]
+    assert monitor.feed(_event("offer", "Shop", until=until, valid="2592000000 ms")) == []

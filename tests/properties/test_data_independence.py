@@ -197,3 +197,13 @@ def test_copies_that_channels_leave_behind_are_counted(channels: str, receivers:
     answers = _answers(text, 0)
     assert "unknown" not in answers
     assert [_answers(text, more) for more in (1, 2)] == [answers, answers]
+
+
+@pytest.mark.parametrize(("open_type", "constant"), [("time", "2026-11-19T12:00Z"), ("duration", "20 d")])
+@examples(8)
+@given(text=open_protocols(is_ordered=True))
+def test_verdicts_of_times_and_durations_are_those_of_a_range(text: str, open_type: str, constant: str) -> None:
+    answers = _answers(text.replace("decimal(1)", open_type).replace(AMOUNT, constant), 0)
+    numbers = CplCompilation(Source("numbers.cpl", _of_numbers(text)))
+    questions = numbers.questions([one.name for one in numbers.model.properties])
+    assert answers == [result.answer.replace("vacuous", "holds") for result in numbers.verify(questions)], text

@@ -1,7 +1,7 @@
-"""Connected components of a protocol: names that one message, commitment, belief, decision or tick depends on together.
+"""Connected components of a protocol: names that a message, commitment, belief, decision or tick depends on together.
 
-They are read off the checked model. A component *counts* for a participant if a goal, a commitment of its own or a
-value is about something in it.
+A goal that is a formula about the run connects what it mentions, too. The components are read off the checked model.
+One *counts* for a participant if a goal, a commitment of its own or a value is about something in it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from tests.reference.contents import about_runs
+from tests.reference.path_goals import goals_of
 from tests.reference.timed import TimedReference
 
 from cplc.semantics import terms as t
@@ -52,7 +54,7 @@ class Connected:
         self.reference, self.participant = reference, participant
         self.model = reference.model
         self._parent: dict[Name, Name] = {}
-        for group in self._groups():
+        for group in filter(None, self._groups()):
             first, *more = group
             for name in more:
                 self._parent[self.component(name)] = self.component(first)
@@ -87,6 +89,8 @@ class Connected:
             yield [*events, *names_in(model, belief.condition)]
         for decision in self.participant.decisions:
             yield [*(("message", name) for name in decision.messages), *names_in(model, decision.condition)]
+        for goal in self.participant.goals:
+            yield from (list(names_in(model, one)) for one in goals_of(goal.meaning) if about_runs(one))
         yield [CLOCK, *self._timed()]
 
     def _touched(self, message: Message) -> Iterator[Name]:

@@ -9,6 +9,8 @@ or insists on one send. All plans of a small acyclic game are enumerated.
 * **Justice.** No run ends while something can be received, while a tick would change something, while a drawn outcome
   is still to come, or while something can be sent that is assumed to keep going and that no drawn belief is about.
   Everything else may stay silent. A round that is over stays over: its restart is no step here.
+* **Goals about runs** are evaluated on the word of the run, by their definition. The run does not end before a tick
+  that makes the word longer.
 * **Draws before bounds.** The clock does not wait for messages that a drawn outcome rules out.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
@@ -39,9 +41,11 @@ from itertools import combinations, product
 from typing import Literal, NamedTuple
 
 from tests.reference.connected import CLOCK, Connected, Name
+from tests.reference.contents import about_runs
+from tests.reference.path_goals import PathGoal, Word, goals_of
 from tests.reference.promises import is_on_course
 from tests.reference.states import Move, State, View, World
-from tests.reference.terms import calculate, compare, mentioned
+from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 from tests.reference.timed import TimedReference
 
 from cplc.semantics import terms as t
@@ -71,12 +75,19 @@ class NotAGame(Exception):
     """The protocol is outside the games that are judged here: a cycle, or a value that leaves its domain."""
 
 
+class Score(NamedTuple):
+    """The value so far, and the word of the run for each goal about runs."""
+
+    value: Fraction
+    words: tuple[Word, ...]
+
+
 class Node(NamedTuple):
-    """A state with the outcomes drawn and the value so far."""
+    """A state with the outcomes drawn, and what is counted on the way to it."""
 
     state: State
     draws: Draws
-    value: Fraction
+    score: Score
 
 
 Distribution = tuple[tuple[Fraction, int], ...]
@@ -147,6 +158,9 @@ class Game:
         self.limit, self.most_plans = limit, plans
         self.reference = TimedReference(model, self.bounds, model.delays, self._views())
         self.connected = Connected(self.reference, self.participant)
+        goals = [one for goal in self.participant.goals for one in goals_of(goal.meaning)]
+        self.path_goals = [PathGoal(goal) for goal in goals if about_runs(goal)]
+        self.end_goals = [goal for goal in goals if not about_runs(goal)]
         self.positions: list[Position] = []
         self.stuck = 0
         """Positions in which nothing is possible, although the run should not end."""
@@ -443,7 +457,7 @@ class Game:
             self.positions.append(Position(history, node))
         return self._numbers[key]
 
-    def _arrivals(self, before: Position | None, state: State, draws: Draws, value: Fraction) -> list[Distribution]:
+    def _arrivals(self, before: Position | None, state: State, draws: Draws, score: Score) -> list[Distribution]:
         """Return the distributions over positions that a step to this state may lead to."""
         history = -1 if before is None else before.history
         if not self.full_observation and (
@@ -451,13 +465,14 @@ class Game:
         ):
             history = self._history(-1 if self.memoryless else history, self._relevant_observation(state))
         return [
-            tuple((chance, self._number(history, Node(state, later, value))) for chance, later in branches)
+            tuple((chance, self._number(history, Node(state, later, score))) for chance, later in branches)
             for branches in self._drawn(state, draws)
         ]
 
     def _explore(self) -> list[Distribution]:
         nothing = (UNDRAWN,) * len(self.participant.beliefs)
-        start = [one for state in self.reference.initial() for one in self._arrivals(None, state, nothing, Fraction(0))]
+        score = Score(Fraction(0), ((),) * len(self.path_goals))
+        start = [one for state in self.reference.initial() for one in self._arrivals(None, state, nothing, score)]
         done = 0
         while done < len(self.positions):
             self._expand(self.positions[done])
@@ -489,21 +504,50 @@ class Game:
             yield from (after for distribution in distributions for _, after in distribution)
 
     def _expand(self, position: Position) -> None:
-        state, draws, value = position.node
+        state, draws, score = position.node
         for action in self._allowed(state, draws):
             position.actions[action] = []
         pending = self.pending(state, draws)
         for move, after, later in self._world_steps(state, draws):
             still = frozenset(n for n in pending if later[n] >= 0)
             if self.leads(after, later, still):
-                arrivals = self._arrivals(position, after, later, value + self._worth(move))
+                arrivals = self._arrivals(position, after, later, self._score(score, state, move, after))
                 position.options += arrivals
                 position.places += [self._component(move)] * len(arrivals)
         for move, after in self.moves(state, draws):
             action = (move.event, move.payload)
             if self._is_send(move) and action in position.actions:
-                position.actions[action] = self._arrivals(position, after, draws, value + self._worth(move))
+                position.actions[action] = self._arrivals(
+                    position, after, draws, self._score(score, state, move, after)
+                )
         position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state, draws))
+        for move in self._ticks_alone(state, draws):
+            longer = self._score(score, state, move, state)
+            if longer != score:
+                arrivals = self._arrivals(position, state, draws, longer)
+                position.options += arrivals
+                position.places += [self._component(move)] * len(arrivals)
+                position.may_end = False
+
+    def _ticks_alone(self, state: State, draws: Draws) -> Iterator[Move]:
+        """Yield the tick if it changes no state."""
+        if any(counts_ticks(goal.formula) for goal in self.path_goals):
+            for move, after in self.reference.moves(state, frozenset(self._ruled_out(draws))):
+                if move.kind == "tick" and after == state:
+                    yield move
+
+    def _score(self, score: Score, before: State, move: Move, after: State) -> Score:
+        """Return what is counted after a step."""
+        goals = zip(self.path_goals, score.words, strict=True)
+        words = (
+            goal.longer(word, self._true(goal, before), self._true(goal, after), move.kind == "tick")
+            for goal, word in goals
+        )
+        return Score(score.value + self._worth(move), tuple(words))
+
+    def _true(self, goal: PathGoal, state: State) -> frozenset[Term]:
+        world = self.reference.world(state)
+        return goal.true(lambda condition: self.reference.holds(condition, world))
 
     def _is_just(self, move: Move, draws: Draws) -> bool:
         """Return whether no run ends where this is possible."""
@@ -555,8 +599,11 @@ class Game:
             or (world.env[name].is_in_force and not is_on_course(self.reference, world, name))
             for name in self._debts
         )
-        goals = all(self.reference.holds(goal.meaning, world) for goal in self.participant.goals)
-        return Fraction(not owed), Fraction(goals), Fraction(node.value > 0), node.value
+        value, words = node.score
+        goals = all(self.reference.holds(goal, world) for goal in self.end_goals) and all(
+            goal.holds(word, self._true(goal, node.state)) for goal, word in zip(self.path_goals, words, strict=True)
+        )
+        return Fraction(not owed), Fraction(goals), Fraction(value > 0), value
 
     # --- plans
 

@@ -51,6 +51,11 @@ class Editor:
         while uri not in self.client.diagnostics:
             await asyncio.wait_for(self.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS), 20)
 
+    async def published(self, uri: str, code: str) -> None:
+        """Wait until a diagnostic with this code is published."""
+        while code not in self.codes(uri):
+            await asyncio.wait_for(self.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS), 20)
+
     def codes(self, uri: str) -> list[Any]:
         return [one.code for one in self.client.diagnostics[uri]]
 

@@ -335,6 +335,41 @@ async def test_lenses_verify_in_a_process_and_show_the_run(editor: Editor) -> No
     assert len([title for title in await titles() if "✓" in title]) == 2
 
 
+NEVER_OWED = """\
+protocol Shop {
+  role Seller
+  role Buyer
+  commitment goods = C(Seller, Buyer, pay & decline, ship)
+  Seller -> Buyer : offer  means create goods
+  Buyer -> Seller : pay      after offer unless decline
+  Buyer -> Seller : decline  after offer unless pay
+  Seller -> Buyer : ship  after pay
+  property shipped: pay -> AF ship
+}
+"""
+"""Nobody both pays and declines, which no lint of the text finds."""
+
+
+@pytest.mark.asyncio
+async def test_verification_adds_the_warnings_of_the_reachable_states(editor: Editor) -> None:
+    uri = await editor.open("shop.cpl", NEVER_OWED)
+    assert "never-active" not in editor.codes(uri)
+
+    async def verify(name: str | None) -> None:
+        verifying = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, "Shop", name])
+        await editor.client.workspace_execute_command_async(verifying)
+
+    await verify("shipped")
+    assert "never-active" not in editor.codes(uri), "one question is no verification of the file"
+    await verify(None)
+    await editor.published(uri, "never-active")
+    (warning,) = [one for one in editor.client.diagnostics[uri] if one.code == "never-active"]
+    assert editor.marked(uri, warning.range) == "goods"
+    assert "its antecedent, `pay & decline`, is true in no reachable state: weaken it" in warning.message
+    await editor.change(uri, NEVER_OWED.replace("pay & decline", "pay"))
+    assert "never-active" not in editor.codes(uri), "it was about another text"
+
+
 SLOW = """\
 protocol Slow(n: 1..64 = 64) {
   role Mer { var free: 0..n = n }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.protocol_analysis import analysed, checked
 
+from cplc.checking.results import Result
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation
@@ -295,3 +296,139 @@ def test_membership_is_equality_with_one_of_the_values(written: str, meaning: st
 def test_membership_in_text_of_a_formula_is_whole() -> None:
     model = checked(_text(formula='EF answer.hash in {"a", "b"}'))
     assert model.properties[0].written == 'EF answer.hash in {"a", "b"}'
+
+
+def _formula_result(compilation: CplCompilation, formula: str) -> Result:
+    question = compilation.formula_question(formula)
+    assert isinstance(question, BoundQuestion), question
+    (result,) = compilation.verify([question])
+    return result
+
+
+def test_order_in_a_formula_of_the_command_line_is_undecided_where_choices_are_not_counted() -> None:
+    compilation = _compiled(_amounts(clauses=" repeatable"))
+    assert not any(one.is_ordered for one in compilation.model.data)
+    result = _formula_result(compilation, "AG (answer -> answer.price <= ask.price)")
+    assert result.answer == "unknown"
+    assert "again and again" in (result.reason or "")
+
+
+def test_formula_of_the_command_line_shows_amounts_for_which_it_is_false() -> None:
+    compilation = _compiled(_amounts())
+    result = _formula_result(compilation, "AG (ask -> EF answer.price > ask.price)")
+    assert result.answer == "fails"
+    assert result.evidence is not None
+    assert result.evidence.run.states[-1]["ask.price@A"] == "9999999999999999.99 USD"
+
+
+def test_too_many_ordered_amounts_of_a_formula_are_rejected() -> None:
+    messages = "\n".join(f"A -> B : m{number}(h: decimal(1))" for number in range(11))
+    compilation = _compiled(f"cpl 2\n\nprotocol P {{ role A role B {messages} }}")
+    problems = compilation.formula_question("EF (" + " & ".join(f"m0.h < m{at}.h" for at in range(1, 11)) + ")")
+    assert isinstance(problems, tuple)
+    assert [(one.code, one.span.source.name) for one in problems] == [("too-large", "--formula")]
+
+
+def test_range_of_a_variable_is_undecided_where_choices_are_not_counted() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  role A
+  role B { var n: 0..2 = 0 }
+  A -> B : ask(price: money(USD))   repeatable
+  A -> B : more after ask  if ask.price > 1 USD   on receipt n := n + 1   repeatable
+}
+"""
+    compilation = _compiled(text)
+    (question,) = compilation._hazards
+    assert _result(compilation, question)[0] == "unknown"
+
+
+_TIMES = """
+cpl 2
+
+protocol P {{
+  clock tick = 1 h
+  role A {{ var longest: duration = 3 d }}
+  role B
+  commitment c = C(A, B, ask, answered) within {deadline}
+  A -> B : ask(until: time, valid: duration, days: 1..3) {guard}  means create c
+  B -> A : answer(at: time) after ask if at <= ask.until & age(c) < 3
+  A -> B : answered
+  property p: {formula}
+}}
+"""
+
+
+def _times(guard: str = "", deadline: str = "36 h", formula: str = "AG (answer -> answer.at <= ask.until)") -> str:
+    return _TIMES.format(guard=guard, deadline=deadline, formula=formula)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("AG (answer -> answer.at <= ask.until)", "holds"),
+        ("AG (answer -> answer.at < ask.until)", "fails"),
+        ("AG (ask -> ask.valid <= 72 h & ask.valid > -1 d)", "holds"),
+        ("AG (ask -> ask.valid < 3 d)", "fails"),
+        ("AG (ask -> ask.until >= 2026-11-19T14:00+02:00)", "holds"),
+        ("EF (ask & ask.until > 2026-11-19T12:00Z & ask.until < 2026-11-19T12:00:00.000002Z)", "holds"),
+        ("EF (ask & ask.until > 2026-11-19T12:00Z & ask.until < 2026-11-19T12:00:00.000001Z)", "fails"),
+    ],
+)
+def test_times_and_durations_are_ordered_and_exact(formula: str, expected: str) -> None:
+    guard = "if valid <= longest & valid > -1 d & until >= 2026-11-19T12:00Z"
+    compilation = _compiled(_times(guard=guard, formula=formula))
+    assert _result(compilation, compilation.questions(["p"])[0])[0] == expected
+
+
+def test_counterexample_has_times_as_people_write_them() -> None:
+    compilation = _compiled(_times(formula="AG (ask -> ask.until <= 2026-11-19T12:00Z | ask.valid <= 1 w)"))
+    (result,) = compilation.verify(compilation.questions(["p"]))
+    assert result.evidence is not None
+    state = result.evidence.run.states[-1]
+    assert (state["ask.until@A"], state["ask.valid@A"]) == ("2026-11-19T12:00:00.000001Z", "8 d")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        _times(deadline="ask.valid"),
+        _times(deadline="ask.until"),
+        _times(guard="if days < 3 d"),
+        _times(guard="if valid = 3"),
+        _times(guard="if until < 3"),
+        _times().replace("age(c) < 3", "age(c) < 3 d"),
+    ],
+)
+def test_times_and_durations_are_data_and_no_clocks(wrong: str) -> None:
+    errors = [one for one in analysed(wrong).diagnostics if one.is_error]
+    assert [one.code for one in errors] == ["type-mismatch"]
+    assert any("is data: no time passes by it" in note.message for note in errors[0].notes)
+
+
+@pytest.mark.parametrize("wrong", ["if valid < until", 'if valid = "3 d"', "if until < days", "if valid + valid < 3 d"])
+def test_times_and_durations_are_compared_with_those_of_their_type(wrong: str) -> None:
+    assert "type-mismatch" in [one.code for one in analysed(_times(guard=wrong)).diagnostics]
+
+
+def test_number_of_days_of_a_message_is_its_deadline() -> None:
+    assert checked(_times(deadline="24 * ask.days")).commitments
+
+
+def test_roles_may_be_called_as_units_and_words_as_types() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  role d { var time: 0..3 = 0 }
+  role s
+  role t
+  d -> s : duration(n: 0..3)  if n = 3
+  s -> d : us unless duration.n = 2
+  d -> s, t : h  if time = 3
+  d -> s : ms
+}
+"""
+    assert [message.name for message in checked(text).messages] == ["duration", "us", "h", "ms"]

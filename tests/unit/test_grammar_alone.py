@@ -27,7 +27,8 @@ _FILES: Final = sorted(
     if "node_modules" not in path.parts
 )
 _TOKENS: Final = re.compile(
-    r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|\d+ *(?:ms|s|min|h|d|w)\b|\d+(?:\.\d+)? *[A-Z]{3}\b|\d+\.\d+|\w+'
+    r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)'
+    r"|\d+ *(?:us|ms|s|min|h|d|w)\b|\d+(?:\.\d+)? *[A-Z]{3}\b|\d+\.\d+|\w+"
     r"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|[ \t\r]+|\S|\n"
 )
 

@@ -18,6 +18,7 @@ from cplc.cli.options import (
     ModelOptions,
     colour_option,
     files,
+    protocol_file,
     reading_options,
     report_format_option,
     strict_option,
@@ -47,7 +48,7 @@ Examples:
   cplc check examples stdlib --strict
 """,
 )
-@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)
+@click.argument("paths", nargs=-1, type=protocol_file, metavar="[FILE|FOLDER|-]...", shell_complete=files)
 @reading_options
 @report_format_option
 @colour_option

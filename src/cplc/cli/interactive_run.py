@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MAX_CHOICES_SHOWN: Final = 40
 _HELP: Final = """\
   NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
+  NAME(FIELD=VALUE)  send a message with these values: `pay(amount = 12.50 USD)`
   ACTIONS            in a model in ISPL, take a round with these actions: `Gate: open, Train: stay`
   (an empty line)    take the next step of a run that was undone or recorded
   random [N]         take one step, or N, at random
@@ -198,6 +199,8 @@ class _InteractiveRun:
             self._take(session.choices[number - 1])
             return
         matches = session.named(text)
+        if not matches and self._send(text):
+            return
         if len(matches) == 1:
             self._take(matches[0])
         elif matches:
@@ -205,6 +208,43 @@ class _InteractiveRun:
             self._say(f"`{text}` is ambiguous: type one of the numbers {', '.join(numbers)}")
         else:
             self._say(self._unknown(text))
+
+    def _send(self, text: str) -> bool:
+        """Send a message with typed values, any that its fields can have; return whether the text names a message."""
+        from cplc.compilation import PayloadRefused
+        from cplc.simulation.interactive_session import Session, carried_over, choice_table
+        from cplc.simulation.run_replay import failing
+        from cplc.simulation.typed_messages import open_fields, sendings, steps_of, typed_message
+
+        typed = typed_message(text, self._system)
+        if typed is None:
+            return False
+        try:
+            compilation, payload = self._compilation.with_payload(typed.name, typed.payload)
+        except PayloadRefused as problem:
+            self._say(str(problem))
+            return True
+        session = self._session
+        if compilation is not self._compilation:
+            run = carried_over(session.run, self._system, compilation.system)
+            assert run is not None, "a domain with more values has all runs"
+            session = Session(choice_table(compilation.system), run, len(run.moves))
+        choices = sendings(session, typed.name, payload)
+        if len(choices) == 1:
+            if compilation is not self._compilation:
+                self._compilation, self._system, self._session = compilation, compilation.system, session
+                self._run_verdicts.clear()
+            self._take(choices[0])
+        elif choices:
+            fields = [f"`{name}`" for name in open_fields(session, choices, payload)]
+            self._say(f"`{text}` is ambiguous: give {' and '.join(fields)} a value, too")
+        elif not (steps := steps_of(session.system, typed.name, payload)):
+            self._say(f"`{typed.name}` has no such payload")
+        else:
+            self._say(f"`{text}` is not enabled here")
+            reasons = [list(failing(step.guard, session.state)) for step in steps]
+            self._say_all(f"  {reason}" for reason in min(reasons, key=len, default=[]))
+        return True
 
     def _unknown(self, text: str) -> str:
         """Return the error message for unknown input: no such step, or a step that is not enabled."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,9 @@ from cplc.cli.output import write
 from cplc.source import Source
 
 if TYPE_CHECKING:
+    from cplc.checking.results import Result
     from cplc.compilation import BoundQuestion, Compilation, CplCompilation
+    from cplc.diagnostics.core import Diagnostic
 
 
 # --- Verification worker of the language server: questions of a protocol, and thresholds of participants
@@ -43,10 +46,14 @@ def answer_request(request: Mapping[str, Any]) -> Iterator[WorkerMessage]:
     questions = [one for one in compilation.questions() if _matches_name(one, name)]
     agents = [one for one in compilation.analysed_participants if name in (None, f"{_ANALYZE}{one}")]
     yield {"asked": [*(one.question.name for one in questions), *(f"{_ANALYZE}{agent}" for agent in agents)]}
-    yield from _verify_questions(compilation, questions, request["panel"])
+    never = compilation.never_reached() if name is None else None
+    answers = compilation.verify([*questions, *(() if never is None else never.questions)])
+    yield from _question_results(islice(answers, len(questions)), request["panel"])
     for number, agent in enumerate(agents, len(questions) + 1):
         protocol = as_protocol(compilation, request["name"])
         yield from _analyze_agent(protocol, agent, number if request["panel"] else None)
+    if never is not None:
+        yield {"warnings": list(map(_warning_data, never.warnings(answers, compilation.verify)))}
 
 
 def _compile_request(request: Mapping[str, Any]) -> Compilation:
@@ -74,19 +81,29 @@ def _matches_name(one: BoundQuestion, name: str | None) -> bool:
     return name is None or question_name == name or question_name.startswith(f"{name}[")
 
 
-def _verify_questions(
-    compilation: Compilation, questions: list[BoundQuestion], has_panel: bool
-) -> Iterator[WorkerMessage]:
+def _question_results(results: Iterable[Result], has_panel: bool) -> Iterator[WorkerMessage]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing
     from cplc.report.text import result_text
 
-    for number, result in enumerate(compilation.verify(questions), 1):
+    for number, result in enumerate(results, 1):
         shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
         name = result.question.name.split("[")[0]
         text = result_text(result, detail="everything")
         yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
+
+
+def _warning_data(warning: Diagnostic) -> dict[str, Any]:
+    """Return a warning of the text itself; its place is in characters."""
+    return {
+        "code": warning.code,
+        "severity": warning.severity,
+        "message": warning.message,
+        "start": warning.span.start,
+        "end": warning.span.end,
+        "notes": [note.message for note in warning.notes],
+    }
 
 
 def _analyze_agent(compilation: CplCompilation, agent: str, number: int | None) -> Iterator[WorkerMessage]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from cplc.cli.exit_codes import Exit
-from cplc.cli.options import ModelOptions, files, reading_options
+from cplc.cli.options import ModelOptions, files, protocol_file, reading_options
 
 _STANDARD_INPUT: Final = "-"
 FileCommand = Callable[..., Exit]
@@ -44,7 +44,9 @@ def many_files_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="N",
         help="Number of worker processes for several files.  [default: number of cores]",
     )(command)
-    return click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)(command)
+    return click.argument("paths", nargs=-1, type=protocol_file, metavar="[FILE|FOLDER|-]...", shell_complete=files)(
+        command
+    )
 
 
 def for_each_file(name: str, **of_one_file: str) -> Callable[[FileCommand], Callable[..., Exit]]:

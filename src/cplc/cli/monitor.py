@@ -25,6 +25,7 @@ from cplc.cli.options import (
     length_of_tick,
     moment,
     period,
+    protocol_file,
     reading_options,
     resource_options,
 )
@@ -60,7 +61,7 @@ Examples:
   cplc monitor examples/netbill.cpl /var/log/shop.jsonl --follow --state shop.state
 """,
 )
-@click.argument("file", shell_complete=files)
+@click.argument("file", type=protocol_file, shell_complete=files)
 @click.argument("logs", metavar="LOG...", nargs=-1, required=True, shell_complete=files)
 @reading_options
 @click.option(

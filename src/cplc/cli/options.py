@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -118,6 +119,16 @@ def files(_context: click.Context, _parameter: click.Parameter, incomplete: str)
     return [CompletionItem(incomplete, type="file")]
 
 
+def protocol_file(value: str) -> str:
+    """Return the path of a file; a name of the standard library, as ``std.agents.a2a``, stands for its file."""
+    if not value.startswith("std.") or os.path.exists(value):
+        return value
+    from cplc.runtime.file_access import shipped
+
+    path = shipped("stdlib").joinpath(*value.split(".")[1:]).with_suffix(".cpl")
+    return str(path) if os.path.isfile(path) else value
+
+
 def _gathered(command: Command, name: str, kind: Callable[..., object], *parts: str) -> Callable[..., Any]:
     """Return the command with the values of several options as one argument."""
 
@@ -137,7 +148,7 @@ def model_options(command: Command) -> Callable[..., Any]:
 
         return command(file=file, options=effective_options(file, options), **values)
 
-    return click.argument("file", shell_complete=files)(reading_options(with_settings))
+    return click.argument("file", type=protocol_file, shell_complete=files)(reading_options(with_settings))
 
 
 def reading_options(function: Command) -> Callable[..., Any]:

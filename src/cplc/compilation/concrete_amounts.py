@@ -16,23 +16,23 @@ from itertools import pairwise
 from typing import Any
 
 from cplc.checking.results import Result
-from cplc.language.amounts import Amounts, amounts_of
-from cplc.semantics.model import CheckedModel, DataClass
+from cplc.language.amounts import Amounts, amounts_of, number_in
 from cplc.source import Source, Span
-from cplc.system.model import System
+from cplc.system.model import OpenDomain, System
 from cplc.system.trace import Evidence, Run
 
 
-def with_concrete_amounts(result: Result, model: CheckedModel) -> Result:
+def with_concrete_amounts(result: Result) -> Result:
     """Return the result with amounts for which its evidence is true."""
     if result.evidence is None:
         return result
     names: dict[str, str] = {}
-    for one in model.data:
-        amounts = amounts_of(one.type)
-        if one.is_ordered and amounts is not None:
-            chosen = dict.fromkeys(_chosen(result.evidence, result.system, frozenset(one.values)))
-            names |= _concrete(one, amounts, tuple(chosen))
+    for domain in result.system.open_domains:
+        amounts = amounts_of(domain.type)
+        if domain.is_ordered and amounts is not None:
+            values = tuple(sorted({*domain.constants, *domain.free}, key=number_in))
+            chosen = dict.fromkeys(_chosen(result.evidence, result.system, frozenset(values)))
+            names |= _concrete(domain, values, amounts, tuple(chosen))
     names = {name: text for name, text in names.items() if name != text}
     return _Renaming(names).of(result) if names else result
 
@@ -54,19 +54,19 @@ def _runs(evidence: Evidence) -> Iterator[Run]:
         yield from _runs(part)
 
 
-def _concrete(data: DataClass, amounts: Amounts, chosen: tuple[str, ...]) -> dict[str, str]:
-    """Return an amount for each value of a class, in the same order."""
-    values = [amounts.units(text) or 0 for text in data.values]
-    anchors = {-1: -amounts.highest - 1, len(values): amounts.highest + 1}
-    anchors |= {values.index(units): units for text in data.constants if (units := amounts.units(text)) is not None}
-    positions = [position for text in chosen if (position := data.values.index(text)) not in anchors]
+def _concrete(domain: OpenDomain, texts: tuple[str, ...], amounts: Amounts, chosen: tuple[str, ...]) -> dict[str, str]:
+    """Return an amount for each value of an ordered domain, such that both are in the same order."""
+    values = [amounts.units(text) or 0 for text in texts]
+    anchors = {-1: amounts.lowest - 1, len(values): amounts.highest + 1}
+    anchors |= {values.index(units): units for text in domain.constants if (units := amounts.units(text)) is not None}
+    positions = [position for text in chosen if (position := texts.index(text)) not in anchors]
     for number, position in enumerate(positions, 1):
         low, high = _around(position, sorted(anchors))
         anchors[position] = _answer(
             position - low - 1,
             high - position - 1,
             (anchors[low], anchors[high]),
-            2 ** max(0, data.choices - number) - 1,
+            2 ** max(0, domain.choices - number) - 1,
             values[position],
         )
     at = sorted(anchors)
@@ -77,7 +77,7 @@ def _concrete(data: DataClass, amounts: Amounts, chosen: tuple[str, ...]) -> dic
         for position in inside:
             even = anchors[low] + (position - low) * width // (high - low)
             anchors[position] = values[position] if fitting else even
-    return {text: amounts.text(anchors[position]) for position, text in enumerate(data.values)}
+    return {text: amounts.text(anchors[position]) for position, text in enumerate(texts)}
 
 
 def _around(position: int, anchors: list[int]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, UnknownQuestion
+from cplc.compilation.interface import BoundQuestion, Channels, Compilation, EngineName, PayloadRefused, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
@@ -336,7 +336,8 @@ class CplCompilation(Compilation):
             return ()
         from cplc.checking.builtin_checks import in_range
 
-        return tuple(BoundQuestion(question, self.system) for question in in_range(self.system))
+        questions = (replace(one, unsupported=self.unsupported(one.formula)) for one in in_range(self.system))
+        return tuple(BoundQuestion(question, self.system) for question in questions)
 
     def _property(self, index: int) -> BoundQuestion:
         from cplc.checking.results import Question
@@ -478,14 +479,13 @@ class CplCompilation(Compilation):
         thresholds = [one for one in questions if one.question.kind == "analysis"]
         if thresholds:
             questions = [one for one in questions if one.question.kind != "analysis"]
-        has_order = any(one.is_ordered for one in self.model.data)
         for result in super().verify(questions, engine, vacuity=vacuity, on_answer=on_answer):
             if result.answer == "fails":
                 result = self._with_remedies(result, engine)
-            if has_order:
+            if any(domain.is_ordered for domain in result.system.open_domains):
                 from cplc.compilation.concrete_amounts import with_concrete_amounts
 
-                result = with_concrete_amounts(result, self.model)
+                result = with_concrete_amounts(result)
             yield result
         if thresholds:
             from cplc.compilation.participants import LineChecker
@@ -538,9 +538,14 @@ class CplCompilation(Compilation):
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
         wider = self._with_values_of(resolved.term)
+        span = Span(source, 0, len(text))
+        if wider is not self:
+            from cplc.semantics.data_lints import too_many_values
+
+            if too_large := [replace(one, span=span) for one in too_many_values(wider.model)]:
+                return (*problems, *too_large)
         system, is_own = wider._system_of(resolved.term, bounds)
         formula = lower_formula(resolved.term, wider._bounded(bounds), system, self._uniform)
-        span = Span(source, 0, len(text))
         question = Question(
             "formula",
             "formula",
@@ -555,7 +560,7 @@ class CplCompilation(Compilation):
             constant_implications=resolved.constant_implications,
             instances=_instances(resolved.instances, formula),
             system=system if is_own or wider is not self else None,
-            unsupported=self.unsupported(formula),
+            unsupported=wider.unsupported(formula),
         )
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
@@ -563,11 +568,23 @@ class CplCompilation(Compilation):
         """Return the system and the recorded run replayed in it, with the amounts of the run."""
         if not self.model.data:
             return super().replay(recorded)
-        from cplc.semantics.data_values import with_recorded_amounts
+        from cplc.semantics.data_values import with_recorded_values
 
-        model = with_recorded_amounts(self.model, recorded.texts)
+        initial = [value for value in recorded.start.values() if isinstance(value, str)]
+        model = with_recorded_values(self.model, recorded.texts, initial)
         wider = self if model.data == self.model.data else self.mutated(model)
         return Compilation.replay(wider, recorded)
+
+    def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[CplCompilation, Mapping[str, str]]:
+        if not self.model.data:
+            return self, payload
+        from cplc.semantics.typed_values import NotAValue, with_payload
+
+        try:
+            model, values = with_payload(self.model, message, payload)
+        except NotAValue as problem:
+            raise PayloadRefused(str(problem)) from None
+        return self if model.data == self.model.data else self.mutated(model), values
 
     def _with_values_of(self, formula: Term) -> CplCompilation:
         """Return the compilation in which each place has the values that stand for all in this formula, too."""

@@ -36,6 +36,10 @@ Strategies = Literal["full", "uniform"]
 EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 
+class PayloadRefused(Exception):
+    """A payload that a message cannot have; the text says why."""
+
+
 class UnknownQuestion(LookupError):
     """The file has no property or check of that name."""
 
@@ -145,6 +149,13 @@ class Compilation(ABC):
 
         system = self.system_with_variables(recorded.variables)
         return system, replayed(system, recorded)
+
+    def with_payload(self, message: str, payload: Mapping[str, str]) -> tuple[Compilation, Mapping[str, str]]:
+        """Return the compilation in which a message can have these values, and the values as they are written there.
+
+        Raise `PayloadRefused` for values that its fields cannot have.
+        """
+        return self, payload
 
     # --- questions
 

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 UNITS: Final = {
+    "us": 10**3,
     "ms": 10**6,
     "s": 10**9,
     "min": 60 * 10**9,
@@ -15,7 +16,7 @@ UNITS: Final = {
 }
 """Nanoseconds of each unit; a day has 24 hours."""
 
-_COUNTED: Final = re.compile(r"(\d{1,12})\s*(ms|s|min|h|d|w)")
+_COUNTED: Final = re.compile(r"(\d{1,18})\s*(us|ms|s|min|h|d|w)")
 _ISO: Final = re.compile(
     r"P(?=\d|T\d)(?:(?P<w>\d{1,9})W)?(?:(?P<d>\d{1,9})D)?"
     r"(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<min>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?"

@@ -129,6 +129,8 @@ WORDS: Final = (
     Word("text", "open type", "any number of texts, which are only copied and compared"),
     Word("money", "open type", "`money(USD)`: exact amounts of a currency, which are copied, compared and ordered"),
     Word("decimal", "open type", "`decimal(2)`: decimals with so many places, which are copied, compared and ordered"),
+    Word("time", "open type", "points in time, such as `2026-11-19T12:00Z`, which are copied, compared and ordered"),
+    Word("duration", "open type", "lengths of time, such as `36 h`, which are copied, compared and ordered"),
 
     # Steps without a role.
     Word("tick", "step", "`does(tick)`: time passes in the step that the run takes next"),

@@ -17,7 +17,7 @@ def open_domains(model: CheckedModel) -> Iterator[OpenDomain]:
     """Yield the domain of each class of places, with the variables that hold its values."""
     for one in model.data:
         places = tuple(variable for place in one.places for variable in _variables(place, model))
-        yield OpenDomain(one.type, ", ".join(one.names), places, one.constants, one.free, one.is_ordered)
+        yield OpenDomain(one.type, ", ".join(one.names), places, one.constants, one.free, one.is_ordered, one.choices)
 
 
 def _variables(place: Place, model: CheckedModel) -> Iterator[OpenPlace]:

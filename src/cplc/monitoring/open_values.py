@@ -32,7 +32,10 @@ from cplc.system.model import OpenDomain
 Names = dict[tuple[int, str], str]
 """A domain and a value of the log, as JSON, to the value of the domain that stands for it."""
 
-_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|#\d+|-?\b\d+\.\d+(?: [A-Z]{3})?|-?\b\d+ [A-Z]{3}')
+_NAME: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*"|#\d+|\b\d{4}-\d\d-\d\dT[\d:.]+Z|-?\b\d+\.\d+(?: [A-Z]{3})?'
+    r"|-?\b\d+ (?:[A-Z]{3}|us|ms|s|min|h|d)\b"
+)
 _LONGEST: Final = 60
 """Maximum number of characters of a value in a message."""
 
@@ -112,7 +115,8 @@ class OpenValues:
             return _key(value)
         key = None if isinstance(value, bool) else _amount_key(amounts, value)
         if key is None:
-            raise NoValue(f"`{field}` is {_short(str(value))}, no value of `{self._domains[at].type}`")
+            type_ = self._domains[at].type
+            raise NoValue(f"`{field}` is {_short(str(value))}, no value of `{type_}`: {amounts.limits}")
         return key
 
     def _most_chosen(self, at: int) -> int:
@@ -225,7 +229,7 @@ class _Order:
         self._chosen = chosen
         self._title = domain.name
         constants = sorted(self._units(_key(text)) for text in domain.constants)
-        self._ends = [-amounts.highest - 1, *constants, amounts.highest + 1]
+        self._ends = [amounts.lowest - 1, *constants, amounts.highest + 1]
         self._names: list[list[str]] = [[] for _ in range(len(constants) + 1)]
         for name in domain.free:
             self._names[self.interval_of(_key(name))].append(name)

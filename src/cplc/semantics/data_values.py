@@ -55,29 +55,33 @@ def with_values(
         return model
     taken = _words(model)
     every = _classes(model, further, for_logs=for_logs)
-    return _with_domains(model, tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every))
+    return with_domains(model, tuple(_with_names(one, taken, more, for_logs=for_logs) for one in every))
 
 
-def with_recorded_amounts(model: CheckedModel, texts: Collection[str]) -> CheckedModel:
-    """Return the model in which places of ordered amounts have the recorded ones, if other amounts stand for them.
+def with_recorded_values(model: CheckedModel, texts: Collection[str], initial: Collection[str]) -> CheckedModel:
+    """Return the model in which places have the recorded values, if others stand for them.
 
-    Evidence shows concrete amounts (`cplc.compilation.concrete_amounts`), and people write others.
+    Evidence shows concrete amounts (`cplc.compilation.concrete_amounts`), and people type and write other values. The
+    lowest amount of the ``initial`` state is that of fields whose messages are not there.
     """
-    return _with_domains(model, tuple(_with_recorded(one, texts) for one in model.data))
+    return with_domains(model, tuple(_with_recorded(one, texts, initial) for one in model.data))
 
 
-def _with_recorded(one: DataClass, texts: Collection[str]) -> DataClass:
+def _with_recorded(one: DataClass, texts: Collection[str], initial: Collection[str]) -> DataClass:
     amounts = amounts_of(one.type)
     if amounts is None:
-        return one
+        written = sorted(text for text in texts if text.startswith('"') and text not in one.values)
+        return replace(one, values=(*one.values, *written))
     recorded = {units for text in texts if (units := amounts.units(text)) is not None}
     if recorded.issubset(map(amounts.units, one.values)):
         return one
     constants = {units for text in one.constants if (units := amounts.units(text)) is not None}
-    return replace(one, values=tuple(map(amounts.text, sorted(recorded | constants))))
+    at_first = min((units for text in initial if (units := amounts.units(text)) is not None), default=None)
+    values = sorted(recorded | constants, key=lambda units: (units != at_first, units))
+    return replace(one, values=tuple(map(amounts.text, values)))
 
 
-def _with_domains(model: CheckedModel, classes: tuple[DataClass, ...]) -> CheckedModel:
+def with_domains(model: CheckedModel, classes: tuple[DataClass, ...]) -> CheckedModel:
     """Return the model in which the places of each class have its values."""
     domains: Mapping[Place, tuple[t.Value, ...]] = {place: one.values for one in classes for place in one.places}
     messages = tuple(
@@ -257,14 +261,14 @@ def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool
     monitor arranges its amounts again where they get too close. It needs as many as a state has and, around each of
     them, as many as one message chooses.
     """
-    bounds = {-amounts.highest, amounts.highest} if one.may_be_unset else set[int]()
+    bounds = {amounts.lowest, amounts.highest} if one.may_be_unset else set[int]()
     constants = sorted({units for text in one.constants if (units := amounts.units(text)) is not None} | bounds)
     number = one.simultaneous + more
     size = 2 ** min(one.choices + more, MAX_CHOICES) - 1
     if for_logs:
         size = number + (number + 1) * max(Counter(message for message, _ in one.places if message).values(), default=0)
     if not one.is_ordered:
-        candidates = (at * 10**amounts.places for at in count(1))
+        candidates = (amounts.origin + at * amounts.usual for at in count(1))
         names = list(islice((at for at in candidates if at not in constants), max(1, number)))
         values = sorted({*constants, *names})
     else:
@@ -276,18 +280,16 @@ def _with_amounts(one: DataClass, amounts: Amounts, more: int, *, for_logs: bool
 
 def _between(constants: list[int], size: int, amounts: Amounts) -> Iterator[Iterable[int]]:
     """Yield so many amounts below, between and above the constants; round ones where that is possible."""
-    ends = [-amounts.highest - 1, *constants, amounts.highest + 1]
+    ends = [amounts.lowest - 1, *constants, amounts.highest + 1]
     for low, high in pairwise(ends):
         if high - low - 1 <= size:
             yield range(low + 1, high)
             continue
         is_last = high > amounts.highest
-        unit = next(
-            unit for places in range(amounts.places + 3, -1, -1) if (unit := 10**places) * (size + 1) < high - low
-        )
-        first = -(-(low + 1) // unit) * unit if is_last or low >= -amounts.highest else high - 1 - (high - 1) % unit
-        if is_last or low >= -amounts.highest:
-            first = max(first, unit) if is_last and low < 0 else first
+        unit = next(unit for unit in amounts.round if unit * (size + 1) < high - low)
+        first = -(-(low + 1) // unit) * unit if is_last or low >= amounts.lowest else high - 1 - (high - 1) % unit
+        if is_last or low >= amounts.lowest:
+            first = max(first, amounts.origin + unit) if is_last and low < amounts.origin else first
             first = first if first + (size - 1) * unit < high else low + 1
             yield range(first, first + size * unit, unit)
         else:

@@ -9,7 +9,7 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Arguments, Note, Rule, suggestion
-from cplc.language.amounts import MAX_DIGITS, amounts_of, currency_in
+from cplc.language.amounts import Decimals, amounts_of, currency_in
 from cplc.language.durations import duration_text, nanoseconds
 from cplc.language.lifecycle import CLAIM_PREDICATES, COMMITMENT_PREDICATES, STANDINGS
 from cplc.language.quotes import quoted
@@ -20,7 +20,7 @@ from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
-from cplc.semantics.types import BOOL, DECIMAL, INT, PATH, TEXT, UNKNOWN, Type, described
+from cplc.semantics.types import BOOL, DECIMAL, DURATION, INT, PATH, TEXT, TIME, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -147,7 +147,9 @@ class ExpressionChecker:
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
         tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}")
+            self._error(
+                rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *_no_clock(type_)
+            )
         return tree if type_ == INT else resolved.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
@@ -211,8 +213,8 @@ class ExpressionChecker:
                 return resolved.LiteralTree(value), BOOL if isinstance(value, bool) else INT
             case ast.Amount(text):
                 return self._amount(expr, currency_in(text))
-            case ast.Duration():
-                return self._ticks_of(expr, scope), INT
+            case ast.Duration(text):
+                return (self._ticks_of(expr, scope), INT) if purpose is Purpose.DEADLINE else self._duration(expr, text)
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
@@ -497,6 +499,8 @@ class ExpressionChecker:
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-" if isinstance(expr.operand, ast.Amount):
                 return self._amount(ast.Amount(f"-{expr.operand.text}", span=expr.span), currency_in(expr.operand.text))
+            case "-" if isinstance(expr.operand, ast.Duration) and purpose is not Purpose.DEADLINE:
+                return self._duration(expr, f"-{expr.operand.text}")
             case "-":
                 return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case op if purpose in _ABOUT_RUNS:
@@ -544,8 +548,11 @@ class ExpressionChecker:
 
     def _amount(self, expr: ast.Amount, currency: str) -> Typed:
         """Return a constant amount; one without a currency is of the type that it is compared with."""
-        type_ = types.Data(f"money({currency})") if currency else DECIMAL
+        type_ = types.Data(f"money({currency})") if currency else TIME if "T" in expr.text else DECIMAL
         return self._as_amount(expr, resolved.LiteralTree(expr.text), type_, type_)
+
+    def _duration(self, expr: ast.Expr, text: str) -> Typed:
+        return self._as_amount(expr, resolved.LiteralTree(text), DURATION, DURATION)
 
     def _as_amount(self, expr: ast.Expr, tree: resolved.Tree, type_: Type, expected: Type) -> Typed:
         """Return a constant number as an amount of the expected type, if it is one."""
@@ -553,13 +560,12 @@ class ExpressionChecker:
         is_number = type_ in (INT, DECIMAL, expected) and isinstance(tree, resolved.LiteralTree)
         if amounts is None or not is_number or not isinstance(tree, resolved.LiteralTree):
             return tree, type_
-        if type_ in (INT, DECIMAL) and amounts.currency:
+        if type_ in (INT, DECIMAL) and not (isinstance(amounts, Decimals) and not amounts.currency):
             return tree, type_
         units = amounts.units(str(tree.value))
         if units is None:
             what = f"`{expected.name}`" if isinstance(expected, types.Data) else "this type"
-            places = f"{amounts.places} decimal place{'' if amounts.places == 1 else 's'}"
-            message = f"`{expr.span.text}` is no value of {what}: it has {MAX_DIGITS} digits, {places} of them"
+            message = f"`{expr.span.text}` is no value of {what}: {amounts.limits}"
             self._error(rules.VALUE_OUT_OF_RANGE, expr.span, message)
             return _WRONG
         return resolved.LiteralTree(amounts.text(units)), expected
@@ -580,7 +586,8 @@ class ExpressionChecker:
             if not types.fits(type_, INT):
                 expected = described(left_type) if is_amount else "a number"
                 actual = described(right_type if is_amount else type_)
-                self._error(rules.TYPE_MISMATCH, operand.span, f"Expected {expected}, found {actual}")
+                notes = _no_clock(left_type if is_amount else type_) if INT in (left_type, right_type) else ()
+                self._error(rules.TYPE_MISMATCH, operand.span, f"Expected {expected}, found {actual}", *notes)
                 return _WRONG
         return resolved.Apply(expr.op, (left, right), expr.span), BOOL
 
@@ -603,7 +610,8 @@ class ExpressionChecker:
         right, right_type = self._as_amount(expr.right, *resolved.as_number(right, right_type), left_type)
         if not types.fits(left_type, right_type):
             message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
-            self._error(rules.TYPE_MISMATCH, expr.span, message)
+            notes = _no_clock(left_type) or _no_clock(right_type) if INT in (left_type, right_type) else ()
+            self._error(rules.TYPE_MISMATCH, expr.span, message, *notes)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not formulas about runs")
@@ -628,6 +636,16 @@ class ExpressionChecker:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _no_clock(type_: Type) -> tuple[Note, ...]:
+    """Return the advice for a time or duration where ticks are counted."""
+    if type_ not in (TIME, DURATION):
+        return ()
+    return (
+        Note(f"{described(type_)} is data: no time passes by it. Deadlines and `age` count ticks, as in `within 36 h`"),
+        Note("a deadline that a message names is a number of ticks: `offer(days: 1..30)` and `within offer.days`"),
+    )
 
 
 def _bare_name(expr: ast.Expr) -> str | None:

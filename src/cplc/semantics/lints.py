@@ -26,6 +26,17 @@ from cplc.syntax.tree import walk
 Polarity = tuple[Term, bool]
 
 
+def _needed(atom: Term) -> Iterator[str]:
+    """Yield the messages that are there if a condition holds: comparisons with values of others are false."""
+    match atom:
+        case t.Happened(message):
+            yield message
+        case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">="):
+            yield from (part.message for part in t.subterms(atom) if isinstance(part, t.Field))
+        case _:
+            pass
+
+
 class GuardLints:
     """Checks the guards and resets of a model."""
 
@@ -34,7 +45,7 @@ class GuardLints:
         self._meanings = checked.meanings
         self._demands = {message.name: tuple(self._literals(message.guard)) for message in checked.messages}
         self._needs = {
-            name: [atom.message for atom, holds in demands if holds and isinstance(atom, t.Happened)]
+            name: list(dict.fromkeys(needed for atom, holds in demands if holds for needed in _needed(atom)))
             for name, demands in self._demands.items()
         }
 
@@ -156,8 +167,19 @@ class GuardLints:
         for _, circle in cycles(stuck):
             if circle and all(self._model.message[name].span not in alive for name in circle):
                 shown = ", which waits for ".join(f"`{name}`" for name in (*circle[1:], circle[0]))
-                text = f"`{circle[0]}` can never be sent: it waits for {shown}"
-                problems.report(rules.NEVER_SENT, self._model.message[circle[0]].span, text)
+                message = self._model.message[circle[0]]
+                text = f"`{message.name}` can never be sent: it waits for {shown}"
+                problems.report(rules.NEVER_SENT, message.span, text, *self._own_values(message))
+
+    def _own_values(self, message: model.Message) -> Iterator[Note]:
+        """Yield a note on a guard that compares values of an earlier message where those being sent are meant."""
+        for part in t.subterms(message.guard):
+            if isinstance(part, t.Field) and part.message == message.name:
+                yield Note(
+                    f"`{part.message}.{part.parameter}` is the value of an earlier `{part.message}`; the value that is "
+                    f"being sent is `{part.parameter}`"
+                )
+                return
 
     # --- resets ---------------------------------------------------------------------------------
 

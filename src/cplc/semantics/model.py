@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
+from cplc.language.amounts import number_in
 from cplc.language.lifecycle import STANDING_OF
 from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
@@ -426,9 +427,9 @@ class CheckedModel:
 
     @cached_property
     def ordered_amounts(self) -> dict[str, tuple[str, ...]]:
-        """The amounts of each variable, and of each field by message and name, that are compared by order."""
+        """The amounts, in ascending order, of each variable or field of a message that is compared by order."""
         return {
-            f"{message}.{name}" if message else name: one.values
+            f"{message}.{name}" if message else name: tuple(sorted(one.values, key=number_in))
             for one in self.data
             if one.is_ordered
             for message, name in one.places

@@ -58,6 +58,8 @@ BOOL = Bool()
 INT = Int()
 TEXT = Data("")
 DECIMAL = Data("decimal")
+TIME = Data("time")
+DURATION = Data("duration")
 PATH = Path()
 UNKNOWN = Unknown()
 

@@ -243,10 +243,12 @@ _SEVERITIES: Final = {
 }
 
 
-def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[LspDiagnostic]]:
-    """Return the diagnostics by URI; those of the file itself even if there are none."""
+def by_file(
+    compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str], further: Iterable[Diagnostic] = ()
+) -> dict[str, list[LspDiagnostic]]:
+    """Return its own and further diagnostics by URI; those of the file itself even if there are none."""
     reports: dict[str, list[LspDiagnostic]] = {compiled.document.uri: []}
-    for diagnostic in dict.fromkeys(compiled.diagnostics):
+    for diagnostic in dict.fromkeys((*compiled.diagnostics, *further)):
         is_here = diagnostic.span.source.name == compiled.source.name
         uri = compiled.document.uri if is_here else uri_of_name(diagnostic.span.source.name)
         listed = reports.setdefault(uri, [])

@@ -166,7 +166,7 @@ class Server(LanguageServer):
         if compiled is None or uri not in self.documents:
             return
         before = self._told.get(uri, {})
-        self._told[uri] = by_file(compiled, self.documents.uri_of)
+        self._told[uri] = by_file(compiled, self.documents.uri_of, self.verdicts.warnings_of(compiled))
         self._say(uri, self._told[uri][uri], compiled.document.version)
         for other in {*before, *self._told[uri]} - {uri}:
             self._say_of_imported(other)
@@ -259,6 +259,9 @@ class Server(LanguageServer):
                             self._report(
                                 token, f"{one['result']['name']}: {one['result']['verdict']}", results, question_count
                             )
+                        if "warnings" in one:
+                            self.verdicts.warn(compiled, protocol_name, one["warnings"])
+                            self.later(uri, 0)
                         end = one.get("end", end)
             finally:
                 running.discard(protocol_name)

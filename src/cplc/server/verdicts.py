@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
 from lsprotocol.types import CodeLens, Command, Range
 
+from cplc.diagnostics.core import Diagnostic, Note
 from cplc.language.words import CHECKS
 from cplc.records import dataclass
 from cplc.server.compiled_document import Compiled, CompiledIspl
@@ -82,6 +83,8 @@ class Verdicts:
     """The latest verdicts of every file, and the running verifications."""
 
     verdicts: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
+    warnings: dict[str, dict[str, tuple[Texts, tuple[Diagnostic, ...]]]] = field(default_factory=dict)
+    """Warnings from the reachable states, by file and protocol."""
     running: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
@@ -95,6 +98,26 @@ class Verdicts:
         results, pages = zip(*retained, (result, drawn), strict=True)
         of_file[protocol, name] = Verdict(texts, time, results, pages)
 
+    def warn(self, compiled: Compiled | CompiledIspl, protocol: str, warnings: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the warnings from the reachable states of a protocol."""
+        diagnostics = tuple(
+            Diagnostic(
+                one["code"],
+                one["severity"],
+                one["message"],
+                Span(compiled.source, one["start"], one["end"]),
+                tuple(map(Note, one["notes"])),
+            )
+            for one in warnings
+        )
+        self.warnings.setdefault(compiled.document.uri, {})[protocol] = texts_of(compiled), diagnostics
+
+    def warnings_of(self, compiled: Compiled | CompiledIspl) -> list[Diagnostic]:
+        """Return the warnings from the reachable states that concern the present texts."""
+        now = texts_of(compiled)
+        by_protocol = self.warnings.get(compiled.document.uri, {})
+        return [one for texts, diagnostics in by_protocol.values() if texts == now for one in diagnostics]
+
     def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
         """Return the verdict of a question, as Markdown."""
         verdict = self.verdicts.get(uri, {}).get((protocol, name))
@@ -106,6 +129,7 @@ class Verdicts:
 
     def close(self, uri: str) -> None:
         self.verdicts.pop(uri, None)
+        self.warnings.pop(uri, None)
 
 
 def _identity(result: Mapping[str, Any]) -> tuple[str, str]:

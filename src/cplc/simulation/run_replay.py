@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from difflib import get_close_matches
@@ -22,6 +23,7 @@ from cplc.system.trace import Move, Run
 
 
 _IDLE: Final = ("idle", "nothing happens")
+_ARGUMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^,"]+')
 
 
 class Unreadable(ValueError):
@@ -55,8 +57,8 @@ class Recorded:
     def texts(self) -> frozenset[str]:
         """Every value that is a text, and what stands in parentheses in the name of a step."""
         values = [*self.start.values(), *(value for step in self.steps for value in (step.writes or {}).values())]
-        payloads = (step.name.partition("(")[2].rstrip(")").split(",") for step in self.steps if step.name is not None)
-        return frozenset(text.strip() for texts in payloads for text in texts).union(
+        payloads = (step.name.partition("(")[2].rstrip(")") for step in self.steps if step.name is not None)
+        return frozenset(text.strip() for payload in payloads for text in _ARGUMENT.findall(payload)).union(
             value for value in values if isinstance(value, str)
         )
 
@@ -277,7 +279,7 @@ def _start(system: System, given: Mapping[str, Value]) -> State:
     if wrong:
         raise _DoesNotFit("the first state is not one that runs begin in", iter(wrong))
     if not holds(system.start, state):
-        raise _DoesNotFit("the first state is not one that runs begin in", _failing(system.start, state))
+        raise _DoesNotFit("the first state is not one that runs begin in", failing(system.start, state))
     return state
 
 
@@ -296,7 +298,7 @@ def _move(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
     index = _step_named(interpreter, state, step.name)
     taken = system.steps[index]
     if not interpreter.is_enabled(state, index):
-        raise _DoesNotFit(f"`{taken.name}` is not possible", _failing(taken.guard, state))
+        raise _DoesNotFit(f"`{taken.name}` is not possible", failing(taken.guard, state))
     ways = interpreter.after(state, index)
     if step.writes is None:
         return Move(index, ways[0])
@@ -364,7 +366,7 @@ def _differences(then: State, now: State) -> Iterator[str]:
             yield f"`{name}` was {value_text(value)} and is {value_text(now[name])}"
 
 
-def _failing(guard: Expr, state: State) -> Iterator[str]:
+def failing(guard: Expr, state: State) -> Iterator[str]:
     """Yield the parts of a condition that do not hold."""
     parts = guard.operands if isinstance(guard, And) else (guard,)
     for part in parts:

@@ -29,7 +29,7 @@ class EnumType(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class DataType(Spanned):
-    """``id``, ``text``, ``money(USD)`` or ``decimal(2)``: values which can be compared only."""
+    """``id``, ``text``, ``money(USD)``, ``decimal(2)``, ``time`` or ``duration``: any number of values."""
 
     name: str
 

@@ -53,7 +53,7 @@ class Literal_(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Amount(Spanned):
-    """``49.99 USD`` or ``0.25``: as it is written, with one blank before the currency."""
+    """``49.99 USD``, ``0.25`` or ``2026-11-19T12:00Z``: as it is written, with one blank before the currency."""
 
     text: str
 
@@ -215,7 +215,7 @@ class Strategic(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Duration(Spanned):
-    """``36 h`` or ``PT36H``: a number of ticks by their length; in deadlines alone."""
+    """``36 h`` or ``PT36H``: a number of ticks in deadlines, elsewhere a value of `duration`."""
 
     text: str
 

@@ -201,7 +201,8 @@ class Rejection:
             if last_token(self.text[: self.offset]).lower() in ("string", "str"):
                 yield Note("any text has the type `text`")
             yield Note(
-                "a type is a range `0..9`, names `{low, high}`, `bool`, `id`, `text`, `decimal(2)` or `money(USD)`"
+                "a type is a range `0..9`, names `{low, high}`, `bool`, `id`, `text`, `decimal(2)`, `money(USD)`, "
+                "`time` or `duration`"
             )
         elif keyword == "message" and token == "->":
             yield Note("a message has one sender: what is passed on is another message, `after` this one")
@@ -224,11 +225,11 @@ class Rejection:
             number = re.compile(r"\d+").match(scan.text, at)
             if number is None:
                 return None
-            note = Note("add a unit: `ms`, `s`, `min`, `h`, `d` or `w`")
+            note = Note("add a unit: `us`, `ms`, `s`, `min`, `h`, `d` or `w`")
             return SYNTAX.at(Span(scan.source, at, number.end()), f"`{number.group()}` has no unit of time", note)
         unit = quantity.group(2)
         span = Span(scan.source, quantity.start(2), quantity.end(2))
-        note = Note("the units are `ms`, `s`, `min`, `h`, `d` and `w`")
+        note = Note("the units are `us`, `ms`, `s`, `min`, `h`, `d` and `w`")
         if unit in _UNITS:
             note = suggestion(f"write `{_UNITS[unit]}`", _UNITS[unit], certainty="certain")
         return SYNTAX.at(span, f"`{unit}` is no unit of time", note)

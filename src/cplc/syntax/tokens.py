@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 SIGN: Final = r"<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S"
 _TOKEN: Final = re.compile(
-    rf'(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)|(?P<string>"[^"\n]*"?)|(?P<sign>{SIGN})', re.ASCII
+    rf'(?P<word>[A-Za-z_]\w*)|(?P<number>\d{{4}}-\d\d-\d\dT\d\d:[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d\w*)|(?P<string>"[^"\n]*"?)|(?P<sign>{SIGN})',
+    re.ASCII,
 )
 
 Kind = Literal["word", "number", "string", "sign", "comment"]

@@ -86,8 +86,15 @@ class Builder:
         (token,) = items
         start, end = _start(token), _end(token)
         number, currency = str(token).rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").strip(), str(token)[-3:]
-        text = f"{number} {currency}" if currency.isalpha() else number
+        text = f"{number} {currency}" if currency.isalpha() else str(token)
         return Part(ast.Amount(text, span=self._span(start, end)), start, end)
+
+    def duration(self, items: tuple[Token]) -> Expr:
+        (token,) = items
+        start, end = _start(token), _end(token)
+        number = str(token).rstrip("abcdefghijklmnopqrstuvwxyz").strip()
+        text = f"{number} {str(token).removeprefix(number).strip()}"
+        return Part(ast.Duration(text, span=self._span(start, end)), start, end)
 
     def segment(self, items: list[Child]) -> Part[ast.Segment]:
         name, *rest = items

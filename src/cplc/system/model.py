@@ -226,6 +226,8 @@ class OpenDomain:
     """The values that stand for all others."""
     is_ordered: bool = False
     """Amounts that are compared by order; the values that stand for others are in ascending order."""
+    choices: int = 0
+    """The largest number of its values that are chosen on a run, where they are ordered."""
 
 
 @dataclass(frozen=True, slots=True)

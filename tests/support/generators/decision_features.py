@@ -1,4 +1,4 @@
-"""Random games of decisions with further constructs: silence, time, rounds, families, several agents, several parts.
+"""Random games of decisions with more constructs: silence, time, rounds, families, goals about runs, several agents.
 
 `wide_games` draws a small game of `decision_games` and adds one to three constructs to it, or draws a game of a family.
 """
@@ -181,6 +181,34 @@ def _payloads(draw: st.DrawFn, draft: Draft) -> Draft:
     return draft
 
 
+_FORMULAS = (
+    "F {a}", "G !{a}", "!{a} U {b}", "!{a} W {b}", "{a} R !{b}", "{b} M !{a}", "F ({a} & !{b})", "F {a} -> !{b} U {a}",
+    "G ({a} -> F {b})", "F (G !{b} & {a})", "G (F {a} -> {a} | !{b})",
+)  # fmt: skip
+_IN_TICKS = (
+    "F<={k} ticks {a}", "G<={k} ticks !{a}", "!{a} U<={k} ticks {b}", "G ({a} -> F<={k} ticks {b})",
+    "F[1..{k}] ticks ({a} & !{b})", "!{a} W<={k} ticks {b}", "F ({a} & F[1..{k}] ticks {b})", "G[1..{k}] ticks !{a}",
+)  # fmt: skip
+
+
+def _goal_about_runs(draw: st.DrawFn, draft: Draft) -> Draft:
+    """Let the goal be a formula about the run, perhaps with deadlines."""
+    names = [one.name for one in draft.messages]
+    promises = [one.partition(" ")[0] for one in draft.commitments]
+    atoms = [*names, *names, *(f"{state}({one})" for one in promises for state in ("fulfilled", "violated"))]
+    timed = any("within" in one for one in (*draft.commitments, *draft.assumed, *draft.extra))
+    if not timed and one_in(draw, 2):
+        draft = replace(draft, assumed=(*draft.assumed, f"{draw(st.sampled_from(draft.roles))} within 1"))
+        timed = True
+    formulas = []
+    for _ in range(draw(st.sampled_from((1, 1, 1, 2)))):
+        template = draw(st.sampled_from(_IN_TICKS if timed and not one_in(draw, 3) else _FORMULAS))
+        a, b = draw(st.sampled_from(atoms)), draw(st.sampled_from(atoms))
+        formulas.append(template.format(a=a, b=b, k=draw(st.integers(1, 2))))
+    goal = draw(st.sampled_from((" & ", " | ", " & !"))).join(f"({one})" for one in formulas)
+    return replace(draft, goals=draw(st.sampled_from(((goal,), (goal,), (goal, *draft.goals)))))
+
+
 def _several_roles(draw: st.DrawFn, draft: Draft) -> Draft:
     other_roles = [role for role in draft.roles if role != ROLE]
     played = draw(st.sampled_from(other_roles))
@@ -223,7 +251,7 @@ def wide_games(draw: st.DrawFn) -> Draft:
         draft = feature(draw, draft)
     if any("within" in one for one in draft.commitments) and one_in(draw, 2):
         draft = _assumptions(draw, draft)
-    return draft
+    return _goal_about_runs(draw, draft) if one_in(draw, 3) else draft
 
 
 @st.composite
