@@ -145,8 +145,8 @@ def _several_games(draw: DrawFn) -> tuple[System, Participant]:
         for about in who.beliefs:
             events = tuple(replace(at, steps=tuple(first + step for step in at.steps)) for at in about.events)
             beliefs.append(replace(about, condition=e.substitute(about.condition, names), events=events))
-        for at, _ in enumerate(one.steps, first):
-            amounts += (Worth((at,), Fraction(made), "") for made in draw(st.sampled_from(((), (-2,), (1,), (3,)))))
+        for place, _ in enumerate(one.steps, first):
+            amounts += (Worth((place,), Fraction(made), "") for made in draw(st.sampled_from(((), (-2,), (1,), (3,)))))
         conforming.append(e.substitute(who.conforming, names))
     who = replace(games[0][1], conforming=e.conj(conforming), goals=(), worth=tuple(amounts), beliefs=tuple(beliefs))
     return system(variables, steps, ("A", "B", "C")), who
