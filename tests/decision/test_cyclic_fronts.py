@@ -56,10 +56,10 @@ def _figures(whole: ObservedMdp, front: CyclicFront, plan: Plan) -> tuple[Fracti
 
 @st.composite
 def _cyclic_games(draw: DrawFn) -> tuple[System, Participant]:
-    """Return a few places, where the participant chooses or a coin falls, with three ends; `seen` is what it sees."""
+    """Return a few places, where the participant chooses or a coin falls, with three ends; `view` is what it sees."""
     places = draw(st.integers(3, 5))
     here = own("at", range(places + 3), draw(st.sampled_from(("A", "Env"))))
-    seen = own("seen", (0, 1), "A")
+    view = own("view", (0, 1), "A")
     steps: list[Step] = []
     beliefs: list[Belief] = []
     for place in range(places):
@@ -67,7 +67,7 @@ def _cyclic_games(draw: DrawFn) -> tuple[System, Participant]:
         first = len(steps)
         for n in range(2):
             target = draw(st.integers(0, places + 2))
-            updates = {"at": target, "seen": draw(st.integers(0, 1))}
+            updates = {"at": target, "view": draw(st.integers(0, 1))}
             steps.append(step(f"{first + n}", "A" if is_own else "B", at("at", place), updates))
         if not is_own:
             share = draw(st.sampled_from((Fraction(1, 4), Fraction(1, 2), Fraction(9, 10))))
@@ -75,7 +75,7 @@ def _cyclic_games(draw: DrawFn) -> tuple[System, Participant]:
             beliefs.append(belief("B", at("at", place), **chances))
     amounts = draw(st.dictionaries(st.integers(0, len(steps) - 1), st.sampled_from(("-2", "-1", "3")), max_size=4))
     clean, goal = at("at", places, places + 1), at("at", places, places + 2)
-    return system([here, seen], steps, ("A", "B")), participant(("A",), clean, [goal], amounts, beliefs)
+    return system([here, view], steps, ("A", "B")), participant(("A",), clean, [goal], amounts, beliefs)
 
 
 @examples(120)

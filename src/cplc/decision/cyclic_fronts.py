@@ -36,7 +36,7 @@ _MAX_EVALUATED_STATES = 20_000
 _MAX_DENOMINATOR = 1_000_000
 
 Point = tuple[Number, ...]
-"""What a plan guarantees for each objective: the lower bounds of its figures."""
+"""The lower bounds of the figures of a plan, one for each objective."""
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ class LineResult:
     is_front_complete: bool = True
     """False if other plans may lie between the points, or exceed one of them: the model has cycles."""
     front_limit: tuple[tuple[Number, Number], ...] = ()
-    """Of a front of two figures that is not complete, the corners of a line that no plan exceeds."""
+    """The corners of a line that no plan exceeds, for a front of two figures that is not complete."""
 
 
 @dataclass(frozen=True)
