@@ -45,7 +45,7 @@ module.exports = grammar({
     parameter: ($) => seq(field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
     _type: ($) => choice('bool', 'id', 'text', 'time', 'duration', seq('money', '(', $.identifier, ')'), seq('decimal', '(', $.number, ')'), $.values, $.range),
     values: ($) => seq('{', list($.name), '}'),
-    range: ($) => seq($.sum, '..', $.sum),
+    range: ($) => prec.right(seq($.sum, optional(seq('..', $.sum)))),
 
     role: ($) => prec.right(seq('role', field('name', $.name), optional($.brackets), optional(seq('{', repeat($.variable), '}')))),
     variable: ($) => seq('var', field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
@@ -66,7 +66,7 @@ module.exports = grammar({
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),
     _domain: ($) => seq($.sum, optional(seq('..', $.sum))),
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
-    define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', $.expression),
+    define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', choice($.values, $.expression)),
     property: ($) => seq(
       'property', field('name', $.name), optional($.string), optional($._assuming), ':',
       $.expression, optional($.expectation),

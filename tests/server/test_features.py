@@ -447,3 +447,35 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
     assert "AF !lit" in str(await editor.client.workspace_execute_command_async(show))
     await editor.change(uri, ISPL.replace("AF !lit", "AF !lid"))
     assert "unknown-name" in editor.codes(uri)
+
+
+_MOODS = """cpl 2
+
+// How a customer feels.
+define Mood = {calm, cross}
+
+protocol P {
+  role Shop { var seen: Mood = calm }
+  role Buyer
+  Shop -> Buyer : ask(mood: Mood)  if mood = seen
+}
+"""
+
+
+@pytest.mark.asyncio
+async def test_names_of_enumerations_have_definition_hover_and_proposals(editor: Editor) -> None:
+    uri = await editor.open("moods.cpl", _MOODS)
+    hover = await editor.client.text_document_hover_async(lsp.HoverParams(**editor.at(uri, "Mood", 2)))
+    assert hover is not None
+    assert isinstance(hover.contents, lsp.MarkupContent)
+    assert "define Mood = {calm, cross}" in hover.contents.value
+    assert "How a customer feels." in hover.contents.value
+    context = lsp.ReferenceContext(include_declaration=True)
+    params = lsp.ReferenceParams(context=context, **editor.at(uri, "Mood"))
+    assert len(await editor.client.text_document_references_async(params) or ()) == 3
+    await editor.change(uri, _MOODS.replace("ask(mood: Mood)", "ask(mood: )"))
+    place = lsp.CompletionParams(**editor.at(uri, "ask(mood: ", after=True))
+    proposals = await editor.client.text_document_completion_async(place)
+    assert isinstance(proposals, lsp.CompletionList)
+    labels = {one.label for one in proposals.items}
+    assert {"Mood", "bool", "time", "duration", "money"} <= labels

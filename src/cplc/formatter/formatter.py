@@ -155,7 +155,7 @@ def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) 
             return "calls"
         case "{":
             along = last.kind == "word" and last.text in ("A", "E")
-            return "" if along or last.text in (":", "(", ",", "in") else "block"
+            return "" if along or last.text in (":", "(", ",", "in", "=") else "block"
         case "-" | "+" if not last.ends_operand:
             return "unary"
         case "<=" if last.kind == "word" and last.text in _BOUNDED:

@@ -13,6 +13,11 @@ from typing import Final, Literal, NamedTuple
 VERSION: Final = "2"
 """The supported version of the language, as in `cpl 2`."""
 
+TYPES_IN_WORDS: Final = (
+    "a type is a range `0..9`, names `{low, high}` or a name that `define` gives them, `bool`, `id`, `text`, "
+    "`decimal(2)`, `money(USD)`, `time` or `duration`"
+)
+
 Kind = Literal[
     "declaration", "clause", "agent item", "contextual", "prefix", "infix", "quantifier", "constant", "atom",
     "modality", "check", "step", "type", "open type", "sign",
@@ -64,7 +69,8 @@ WORDS: Final = (
          "for c in Family { … }` or `for i in 1..n { … }"),
     Word("use", "declaration", "Composes another protocol in: its roles are bound to ours.",
          "use Protocol(role = Role) as name"),
-    Word("define", "declaration", "A macro for formulas.", "define name(p, q) = formula"),
+    Word("define", "declaration", "A macro for formulas, or a name for the values of an enumeration.",
+         "define name(p, q) = formula` or `define Name = {low, high}"),
     Word("property", "declaration", "A formula that is to hold, or with `expect fails` not to hold, in every initial "
          "state.", 'property name "title" assuming Role: formula expect holds'),
     Word("check", "declaration", "Built-in checks of the whole protocol.", "check sound, live expect fails"),

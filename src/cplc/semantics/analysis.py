@@ -209,7 +209,7 @@ def _chosen(
 ) -> resolved.Signature | None:
     """Return the requested protocol, or the last one."""
     if name is None:
-        if not file.protocols and not file.defines:
+        if not file.protocols and not file.defines and not file.types:
             problems.report(rules.NO_PROTOCOL, file.span, "This file declares no protocol")
         return signatures[-1] if signatures else None
     for signature in signatures:

@@ -41,7 +41,7 @@ def remarks(file: ast.File) -> tuple[Diagnostic, ...]:
         return ()
     constructs = [change.construct for change in changes]
     listed = ", ".join(constructs[:-1]) + (" and " if constructs[1:] else "") + constructs[-1]
-    starts = [item.span.start for items in (file.imports, file.defines, file.protocols) for item in items]
+    starts = [item.span.start for items in (file.imports, file.defines, file.types, file.protocols) for item in items]
     start = min(starts, default=0)
     end = start + len(file.span.source.text[start:].split(maxsplit=1)[0])
     message = f"The file names no version of the language, and version {VERSION} changed the meaning of {listed}"

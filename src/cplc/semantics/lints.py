@@ -294,6 +294,9 @@ def report_unused(library: Library, chosen: resolved.Signature, used: Collection
     for macro in (*library.macros[chosen.unit], *chosen.macros.values()):
         if macro not in used:
             warn("macro", macro.name, macro.span)
+    for enumeration in (*library.types[chosen.unit], *chosen.types.values()):
+        if enumeration not in used:
+            warn("enumeration", enumeration.name, enumeration.span)
 
 
 _SIGN: Final = re.compile(rf"\b[{''.join(sorted(UNTILS))}]\b")

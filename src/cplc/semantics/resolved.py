@@ -8,7 +8,7 @@ the clauses of a protocol; its instances are in a `cplc.semantics.model.CheckedM
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -152,6 +152,15 @@ class MacroSymbol:
     span: Span
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeSymbol:
+    """An enumeration with a name."""
+
+    name: str
+    node: ast.TypeDefinition
+    span: Span
+
+
 Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol | AgentSymbol
 Symbol = RoleSymbol | Indexed
 
@@ -168,6 +177,7 @@ class Signature:
     macros: dict[str, MacroSymbol]
     blocks: dict[int, Binder]
     """The binder of each `for`, by the identity of its node."""
+    types: dict[str, TypeSymbol] = field(default_factory=dict)
 
     @property
     def roles(self) -> list[RoleSymbol]:

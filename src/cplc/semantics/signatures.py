@@ -6,17 +6,18 @@ Symbols come first, then macros and references between protocols: recursive ones
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.language.lifecycle import COMMITMENT_PREDICATES, PREDICATES
-from cplc.language.words import EVENTS, LITERALS, OPERATORS
+from cplc.language.words import EVENTS, LITERALS, OPERATORS, TYPES_IN_WORDS, words_of
 from cplc.semantics import resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker
 from cplc.semantics.imports import Program
 from cplc.semantics.name_resolution import Scope, kind_of
-from cplc.semantics.types import BOOL, INT, Data, Enum, Type
+from cplc.semantics.types import BOOL, INT, UNKNOWN, Data, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
@@ -34,14 +35,16 @@ class Library:
         self.problems = problems
         self.signatures: dict[int, tuple[resolved.Signature, ...]] = {}
         self.macros: dict[int, tuple[resolved.MacroSymbol, ...]] = {}
+        self.types: dict[int, tuple[resolved.TypeSymbol, ...]] = {}
         self.broken: set[object] = set()
         """Loops and used parts of which an error leaves nothing to say."""
-        self._names: dict[int, dict[str, list[resolved.Signature | resolved.MacroSymbol]]] = {}
+        self._names: dict[int, dict[str, list[TopLevel]]] = {}
 
     def reporting_to(self, problems: DiagnosticSink) -> Library:
         """Return the same library with another sink for errors in names."""
         library = Library(self.program, problems)
         library.signatures, library.macros, library.broken = self.signatures, self.macros, self.broken
+        library.types = self.types
         return library
 
     def every_signature(self) -> Iterator[resolved.Signature]:
@@ -95,9 +98,24 @@ class Library:
             self.problems.report(rules.UNKNOWN_NAME, span, message, *notes)
         return None
 
-    def _ambiguous(
-        self, name: str, span: Span, candidates: Iterable[resolved.Signature | resolved.MacroSymbol]
-    ) -> None:
+    def type_of(self, name: str, scope: Scope, span: Span) -> resolved.TypeSymbol | None:
+        """Return the enumeration of that name; report that there is none."""
+        if scope.signature and name in scope.signature.types:
+            return scope.signature.types[name]
+        visible = self._visible(scope.unit)
+        candidates = [symbol for symbol in visible.get(name, []) if isinstance(symbol, resolved.TypeSymbol)]
+        if len(candidates) > 1:
+            self._ambiguous(name, span, candidates)
+        if not candidates:
+            names = [text for text, every in visible.items() if any(isinstance(s, resolved.TypeSymbol) for s in every)]
+            own = list(scope.signature.types) if scope.signature else []
+            notes = did_you_mean(name, sorted([*names, *own, "bool", *words_of("open type")]))
+            if name.lower() in ("string", "str"):
+                notes = (Note("any text has the type `text`"),)
+            self.problems.report(rules.UNKNOWN_NAME, span, f"No type is called `{name}`", *notes, Note(TYPES_IN_WORDS))
+        return candidates[0] if candidates else None
+
+    def _ambiguous(self, name: str, span: Span, candidates: Iterable[TopLevel]) -> None:
         notes = [
             Note("declared here", c.node.name.span if isinstance(c, resolved.Signature) else c.span) for c in candidates
         ]
@@ -110,11 +128,11 @@ class Library:
             for name, symbols in self._visible(unit).items()
         }
 
-    def _visible(self, unit: int) -> dict[str, list[resolved.Signature | resolved.MacroSymbol]]:
+    def _visible(self, unit: int) -> dict[str, list[TopLevel]]:
         """Return the names visible in a file: its own, then imported ones, bare or qualified by the import."""
         if unit in self._names:
             return self._names[unit]
-        names: dict[str, list[resolved.Signature | resolved.MacroSymbol]] = {}
+        names: dict[str, list[TopLevel]] = {}
         for import_, target in self.program[unit].imports:
             if target is None or target == unit:
                 continue
@@ -130,9 +148,14 @@ class Library:
             self._names[unit] = names
         return names
 
-    def _declared(self, unit: int) -> Iterator[resolved.Signature | resolved.MacroSymbol]:
+    def _declared(self, unit: int) -> Iterator[TopLevel]:
         yield from self.signatures.get(unit, ())
         yield from self.macros.get(unit, ())
+        yield from self.types.get(unit, ())
+
+
+TopLevel = resolved.Signature | resolved.MacroSymbol | resolved.TypeSymbol
+"""Symbols that other files can import."""
 
 
 class SymbolCollector:
@@ -162,14 +185,30 @@ class SymbolCollector:
                 parameters.setdefault(parameter.text, parameter.span)
             yield resolved.MacroSymbol(name, define, home, unit, define.name.span)
 
+    def types(
+        self, definitions: Iterable[ast.TypeDefinition], macros: Iterable[resolved.MacroSymbol]
+    ) -> Iterator[resolved.TypeSymbol]:
+        first_places = {macro.name: macro.span for macro in macros}
+        for definition in definitions:
+            name = definition.name
+            self._reserved(name, operators=True)
+            if name.text in first_places:
+                self._duplicate(name, first_places[name.text])
+                continue
+            first_places[name.text] = name.span
+            yield resolved.TypeSymbol(name.text, definition, name.span)
+
     def signature(self, protocol: ast.Protocol, unit: int) -> resolved.Signature:
         """Return the signature without its used parts and families; `fill` adds them."""
         signature = resolved.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {})
-        for parameter in protocol.parameters:
-            self._parameter(parameter, signature)
         defines = [d for d in protocol.declarations if isinstance(d, ast.Define)]
         for macro in self.macros(defines, signature, unit):
             signature.macros[macro.name] = macro
+        definitions = [d for d in protocol.declarations if isinstance(d, ast.TypeDefinition)]
+        for symbol in self.types(definitions, signature.macros.values()):
+            signature.types[symbol.name] = symbol
+        for parameter in protocol.parameters:
+            self._parameter(parameter, signature)
         for declaration in protocol.declarations:
             if isinstance(declaration, ast.Role):
                 self._role(declaration, signature)
@@ -205,8 +244,8 @@ class SymbolCollector:
                     self._declare(name, agent, signature)
                 case ast.Use():
                     self._part(declaration, signature, scope)
-                case ast.Role(name) | ast.Define(name) if scope.chain:
-                    what = "A role" if isinstance(declaration, ast.Role) else "A macro"
+                case ast.Role(name) | ast.Define(name) | ast.TypeDefinition(name) if scope.chain:
+                    what = {ast.Role: "A role", ast.Define: "A macro"}.get(type(declaration), "An enumeration")
                     self._misplaced(name.span, what)
                 case ast.Check(_) if scope.chain:
                     self._misplaced(declaration.span, "A check")
@@ -253,7 +292,7 @@ class SymbolCollector:
                 continue
             declared = self._ranged(variable.type, scope)
             initial = None
-            if variable.initial is not None:
+            if variable.initial is not None and declared.type != UNKNOWN:
                 initial = self._expression_checker.initial(variable.initial, scope, declared.type)
             variables[variable.name.text] = resolved.VariableSymbol(
                 variable.name.text, declared, initial, variable.name.span
@@ -312,6 +351,8 @@ class SymbolCollector:
                     self._problems.report(rules.TYPE_MISMATCH, type_.span, "A decimal has 1 to 9 places", hint)
                     name = "decimal(1)"
                 return resolved.Ranged(Data(name), span=type_.span)
+            case ast.NamedType(target):
+                return self._named_type(target, scope)
             case ast.EnumType(members):
                 first_places: dict[str, Span] = {}
                 for member in members:
@@ -322,6 +363,24 @@ class SymbolCollector:
                     first_places.setdefault(member.text, member.span)
                 enumeration: Type = Enum(tuple(first_places))
                 return resolved.Ranged(enumeration, span=type_.span)
+
+    def _named_type(self, target: ast.Ref, scope: Scope) -> resolved.Ranged:
+        """Return an enumeration by its name, which an import may qualify."""
+        names = [segment.name for segment in target.segments]
+        symbol = self._library.type_of(".".join(name.text for name in names), scope, target.span)
+        if symbol is not None and any(segment.indices for segment in target.segments):
+            self._problems.report(rules.WRONG_INDICES, target.span, f"`{symbol.name}` is a type and takes no index")
+            symbol = None
+        if symbol is None:
+            return resolved.Ranged(UNKNOWN, span=target.span)
+        references = self._expression_checker.references
+        references.used.add(symbol)
+        references.refer(names[-1].span, symbol.span)
+        imports = (import_.alias for import_, _ in self._library.program[scope.unit].imports if import_.alias)
+        alias = next((one for one in imports if len(names) > 1 and one.text == names[0].text), None)
+        if alias is not None:
+            references.refer(names[0].span, alias.span)
+        return replace(self._ranged(symbol.node.type, scope), span=target.span)
 
     def _declare(self, name: ast.Name, symbol: resolved.Symbol, signature: resolved.Signature) -> None:
         match symbol:
@@ -373,6 +432,7 @@ def declare(library: Library, expression_checker: ExpressionChecker) -> None:
     declarer = SymbolCollector(library, expression_checker)
     for position, unit in enumerate(library.program):
         library.macros[position] = tuple(declarer.macros(unit.file.defines, None, position))
+        library.types[position] = tuple(declarer.types(unit.file.types, library.macros[position]))
     for position, unit in enumerate(library.program):
         first_places: dict[str, Span] = {}
         for protocol in unit.file.protocols:

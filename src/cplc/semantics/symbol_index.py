@@ -18,7 +18,7 @@ from cplc.syntax.tree import walk
 
 Kind = Literal[
     "protocol", "parameter", "role", "variable", "message", "payload", "fact", "commitment", "claim", "part", "macro",
-    "argument", "loop variable", "import", "property", "agent",
+    "type", "argument", "loop variable", "import", "property", "agent",
 ]  # fmt: skip
 
 
@@ -160,6 +160,8 @@ def declarations(file: ast.File) -> Iterator[Declared]:
             yield Declared("import", import_.alias, import_)
     for define in file.defines:
         yield from _macro(define, None)
+    for definition in file.types:
+        yield Declared("type", definition.name, definition)
     for protocol in file.protocols:
         outer = Declared("protocol", protocol.name, protocol)
         yield outer
@@ -186,6 +188,9 @@ def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tupl
                 continue
             case ast.Define():
                 yield from _macro(node, protocol)
+                continue
+            case ast.TypeDefinition(name):
+                yield Declared("type", name, node, protocol)
                 continue
             case ast.Role(name, _, variables):
                 owner = Declared("role", name, node, protocol, loops)

@@ -88,7 +88,7 @@ class TemplateBuilder:
                     with self._problems.local():
                         analyses = tuple(self._agents.analyze(declaration, scope))
                     yield from analyses
-                case ast.Role() | ast.Define():
+                case ast.Role() | ast.Define() | ast.TypeDefinition():
                     pass
 
     def _declared(self, symbol: resolved.Indexed, scope: Scope) -> Iterator[resolved.Body]:

@@ -48,6 +48,7 @@ _ICONS: Final[dict[Kind, lsp.CompletionItemKind]] = {
     "message": _Kinds.Event, "payload": _Kinds.Property, "fact": _Kinds.Value, "commitment": _Kinds.Interface,
     "claim": _Kinds.Interface, "part": _Kinds.Module, "macro": _Kinds.Function, "argument": _Kinds.Variable,
     "loop variable": _Kinds.Variable, "import": _Kinds.Module, "property": _Kinds.Value, "agent": _Kinds.Class,
+    "type": _Kinds.Enum,
 }  # fmt: skip
 
 _OF_AGENTS: Final = words_of("agent item")
@@ -179,6 +180,11 @@ class _Place:
         yield from self.of("macro")
         yield from (item for item in self.visible("macro") if "." not in item.label)
 
+    def _types(self) -> Iterator[lsp.CompletionItem]:
+        yield from self.of("type")
+        yield from self.visible("type")
+        yield from _words(words_of("type", "open type"), _Kinds.TypeParameter)
+
     # --- proposals by context
 
     def items(self) -> Iterator[lsp.CompletionItem]:
@@ -219,7 +225,7 @@ class _Place:
                 if owner is not None and owner.kind == "loop variable":
                     owner = self._family(owner)
                 if owner is not None and owner.kind in ("part", "role", "message"):
-                    hidden = ("loop variable", "macro", "property", "parameter") if owner.kind == "part" else ()
+                    hidden = ("loop variable", "macro", "type", "property", "parameter") if owner.kind == "part" else ()
                     yield from (_declared(one) for one in self.compiled.index.members(owner) if one.kind not in hidden)
                 return
 
@@ -244,7 +250,7 @@ class _Place:
         if at.keyword == "use":
             return self._values() if at.last == "=" else self._bindings()
         if at.last == ":" and at.keyword in ("message", "protocol"):
-            return _words(words_of("type", "open type"), _Kinds.TypeParameter)
+            return self._types()
         if at.keyword in ("message", "protocol"):
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
@@ -455,7 +461,7 @@ class _Place:
 
     def _in_head(self) -> Iterator[lsp.CompletionItem]:
         if self.at.keyword == "role" and self.at.block == "role":
-            return _words((*words_of("type", "open type"), "var"))
+            return chain(_words(("var",)), self._types())
         if self.at.is_operand_before:
             return self._next() if self.at.keyword == "role" else _words(("sync",))
         return iter(())

@@ -17,7 +17,7 @@ _KINDS: dict[Kind, lsp.SymbolKind] = {
     "variable": lsp.SymbolKind.Field, "message": lsp.SymbolKind.Event, "payload": lsp.SymbolKind.Property,
     "fact": lsp.SymbolKind.Boolean, "commitment": lsp.SymbolKind.Interface, "claim": lsp.SymbolKind.Interface,
     "part": lsp.SymbolKind.Package, "macro": lsp.SymbolKind.Function, "property": lsp.SymbolKind.Method,
-    "agent": lsp.SymbolKind.Object, "import": lsp.SymbolKind.Namespace,
+    "agent": lsp.SymbolKind.Object, "import": lsp.SymbolKind.Namespace, "type": lsp.SymbolKind.Enum,
 }  # fmt: skip
 
 _INNER = frozenset({"variable", "payload", "parameter", "import"})

@@ -16,7 +16,7 @@ from cplc.syntax.tokens import Token
 
 _TYPES: Final = (
     "namespace", "class", "event", "interface", "property", "parameter", "variable", "function", "method", "keyword",
-    "operator", "number", "string", "comment", "enumMember",
+    "operator", "number", "string", "comment", "enumMember", "type",
 )  # fmt: skip
 LEGEND: Final = SemanticTokensLegend(list(_TYPES), ["declaration"])
 
@@ -24,7 +24,7 @@ _OF_KIND: Final[dict[Kind, str]] = {
     "protocol": "namespace", "parameter": "parameter", "role": "class", "variable": "property", "message": "event",
     "payload": "parameter", "fact": "variable", "commitment": "interface", "claim": "interface", "part": "namespace",
     "macro": "function", "argument": "parameter", "loop variable": "variable", "import": "namespace",
-    "property": "method", "agent": "class",
+    "property": "method", "agent": "class", "type": "type",
 }  # fmt: skip
 _SIGNS: Final = frozenset({"<->", "->", "<=", ">=", "!=", "<<", ">>", ":=", "..", "!", "&", "|", "=", "<", ">", "+"})
 

@@ -34,7 +34,14 @@ class DataType(Spanned):
     name: str
 
 
-Type = BoolType | Range | EnumType | DataType
+@dataclass(frozen=True, slots=True)
+class NamedType(Spanned):
+    """``Colour`` or ``shades.Colour``: an enumeration by the name that a ``define`` gave it."""
+
+    target: Ref
+
+
+Type = BoolType | Range | EnumType | DataType | NamedType
 
 
 # --- declarations -----------------------------------------------------------------------------
@@ -265,6 +272,15 @@ class Define(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeDefinition(Spanned):
+    """``define Colour = {red, green}``: a name for the values of an enumeration."""
+
+    name: Name
+    type: EnumType
+    doc: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Assumed(Spanned):
     """``R within 2`` after ``assuming``: a role or message, or the Ref `all`, and the ticks within which it acts."""
 
@@ -407,8 +423,8 @@ class Analyze(Spanned):
 
 Obligation = Commitment | Claim
 Declaration = (
-    Role | Message | Choice | Fact | Obligation | Channel | Empower | Clock | For | Use | Define | Property | Check
-    | Fairness | Agent | Analyze
+    Role | Message | Choice | Fact | Obligation | Channel | Empower | Clock | For | Use | Define | TypeDefinition
+    | Property | Check | Fairness | Agent | Analyze
 )  # fmt: skip
 
 
@@ -448,3 +464,4 @@ class File(Spanned):
     protocols: tuple[Protocol, ...]
     defines: tuple[Define, ...]
     version: Version | None = None
+    types: tuple[TypeDefinition, ...] = ()

@@ -56,6 +56,7 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
     imports: list[ast.Import] = []
     protocols: list[ast.Protocol] = []
     defines: list[ast.Define] = []
+    types: list[ast.TypeDefinition] = []
     version: ast.Version | None = None
     for index, item in enumerate(items):
         match item:
@@ -70,10 +71,12 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
                 protocols.append(item)
             case ast.Define():
                 defines.append(item)
+            case ast.TypeDefinition():
+                types.append(item)
             case _:
                 problems.append(SYNTAX.at(first_word(item.span), "This declaration stands outside any protocol"))
     whole = Span(source, 0, len(source.text))
-    return ast.File(tuple(imports), tuple(protocols), tuple(defines), version, span=whole)
+    return ast.File(tuple(imports), tuple(protocols), tuple(defines), version, tuple(types), span=whole)
 
 
 def _unknown_version(version: ast.Version) -> Iterator[Diagnostic]:

@@ -171,6 +171,7 @@ def file(tree: ast.File) -> str:
     imports = [_import(item) for item in tree.imports]
     parts = [f"cpl {tree.version.number}"] if tree.version else []
     parts += ["\n".join(imports)] if imports else []
+    parts += ["\n".join(_declaration(item)) for item in tree.types]
     parts += ["\n".join(_declaration(item)) for item in tree.defines]
     parts += ["\n".join(_protocol(item)) for item in tree.protocols]
     return "\n\n".join(parts) + "\n" if parts else ""
@@ -232,6 +233,8 @@ def _declaration(tree: ast.Declaration) -> list[str]:
         case ast.Define(name, parameters, body, doc=doc):
             names = ", ".join(parameter.text for parameter in parameters)
             return [*_doc(doc), f"define {name.text}({names}) = {formula(body)}"]
+        case ast.TypeDefinition(name, enumeration, doc=doc):
+            return [*_doc(doc), f"define {name.text} = {_type(enumeration)}"]
         case ast.Property(doc=doc):
             return [*_doc(doc), _property(tree)]
         case ast.Check(checks, assuming):
@@ -391,6 +394,8 @@ def _type(tree: ast.Type) -> str:
             return f"{{{', '.join(member.text for member in members)}}}"
         case ast.DataType(name):
             return name
+        case ast.NamedType(target):
+            return reference(target)
         case ast.Range():
             return _range(tree)
 

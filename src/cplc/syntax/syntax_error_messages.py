@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from cplc.diagnostics.core import Diagnostic, Note, other_name, suggestion
 from cplc.diagnostics.rules import SYNTAX
 from cplc.language.lifecycle import VERBS
-from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTINUATIONS, FORMS, RESERVED
+from cplc.language.words import AGENT_ITEMS, CLAUSES, CONTINUATIONS, FORMS, RESERVED, TYPES_IN_WORDS
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.scanner import Scan
@@ -200,10 +200,7 @@ class Rejection:
         if self.token and self.expected <= {"@", "[", "[-+*%](?!>)", "(", "..", "."} and ".." in self.expected:
             if last_token(self.text[: self.offset]).lower() in ("string", "str"):
                 yield Note("any text has the type `text`")
-            yield Note(
-                "a type is a range `0..9`, names `{low, high}`, `bool`, `id`, `text`, `decimal(2)`, `money(USD)`, "
-                "`time` or `duration`"
-            )
+            yield Note(TYPES_IN_WORDS)
         elif keyword == "message" and token == "->":
             yield Note("a message has one sender: what is passed on is another message, `after` this one")
         elif keyword == "message" and self.expected == {":"} and token in (")", ","):

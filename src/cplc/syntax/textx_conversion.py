@@ -120,9 +120,7 @@ class Conversion:
                 conditions = self._readable(node.conditions, self._condition)
                 return ast.Use(self.reference(node.protocol), arguments, alias, conditions, self._doc(span), span=span)
             case "Define":
-                parameters = tuple(self.name(parameter) for parameter in node.parameters)
-                body_ = self.expression(node.body)
-                return ast.Define(self.name(node.name), parameters, body_, self._doc(span), span=span)
+                return self._definition(node, span)
             case "Property":
                 return self._property(node, span)
             case "Check":
@@ -189,9 +187,23 @@ class Conversion:
                 with_argument = f"money({node.currency})" if node.currency else f"decimal({node.places})"
                 return ast.DataType(node.word or with_argument, span=span)
             case "EnumType":
-                return ast.EnumType(tuple(self.name(member) for member in node.members), span=span)
+                return self._enumeration(node)
+            case "NamedType":
+                return ast.NamedType(self.reference(node.target), span=span)
             case _:
                 return ast.Range(self.expression(node.low), self.expression(node.high), span=span)
+
+    def _enumeration(self, node: Any) -> ast.EnumType:
+        return ast.EnumType(tuple(self.name(member) for member in node.members), span=self.span(node))
+
+    def _definition(self, node: Any, span: Span) -> ast.Define | ast.TypeDefinition:
+        name = self.name(node.name)
+        if node.values:
+            if node.parameters:
+                self._report(node.parameters[0], "An enumeration takes no parameters")
+            return ast.TypeDefinition(name, self._enumeration(node.values), self._doc(span), span=span)
+        parameters = tuple(self.name(parameter) for parameter in node.parameters)
+        return ast.Define(name, parameters, self.expression(node.body), self._doc(span), span=span)
 
     def _commitment(self, node: Any, span: Span) -> ast.Commitment:
         options: dict[str, list[Any]] = {"Within": [], "Expires": [], "Revocable": []}
