@@ -138,7 +138,7 @@ module.exports = grammar({
     braces: ($) => seq('{', repeat($._token), '}'),
     _token: ($) => choice(
       $.identifier, $.number, $.amount, $.string, $.operator_name, $.parentheses, $.brackets, $.braces, ...words.quantifiers, 'in', 'claim',
-      'C', ...signs, ...others,
+      'any', 'each', 'C', ...signs, ...others,
     ),
 
     identifier: () => /[A-Za-z_]\w*/,

@@ -19,6 +19,7 @@ from tests.fuzz.campaign import Target
 from tests.fuzz.documents import mutated_document
 from tests.fuzz.mutations import ODD, Material, mutated
 from tests.fuzz.targets import lamp, number_of, shop, text_of
+from tests.support.agent_logs import FOLDER
 
 from cplc.caching import checkpoint_file
 from cplc.caching.checkpoint_file import SectionFile, open_verified, replace_file
@@ -29,6 +30,7 @@ from cplc.logs.json_documents import Notion
 from cplc.logs.mapping import LogMapping, Vocabulary, vocabulary_of
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.reading import FORMATS, read
+from cplc.logs.writing import FORMATS as WRITTEN
 from cplc.logs.writing import log_text
 from cplc.monitoring.monitor import Monitor
 from cplc.monitoring.snapshots import Unrestorable
@@ -71,6 +73,10 @@ ignore = ["Reminder *"]
 "Order created" = "order"
 [values]
 "dozen" = 3
+[[rules]]
+when = { "params.name" = "order", direction = ["request", ""] }
+message = "order"
+payload = { amount = "params.arguments.amount" }
 """
 
 
@@ -88,9 +94,13 @@ def _spans() -> bytes:
     return json.dumps({"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"spans": [span]}]}]}).encode()
 
 
+_AGENT_LOGS: Final = ("genai.otlp.jsonl", "genai.console.json", "a2a.jsonl", "a2a.har", "mcp-2025.jsonl")
+
+
 def _logs() -> Material:
-    texts = ["".join(log_text(iter(events()), form, words())).encode() for form in FORMATS]
+    texts = ["".join(log_text(iter(events()), form, words())).encode() for form in WRITTEN]
     texts += [_spans(), b"{}", b"[]", b"", b"case;message\r\n1;order\r\n", b'{"case": "1", "message": "order"}\n' * 3]
+    texts += [(FOLDER / name).read_bytes()[:20_000] for name in _AGENT_LOGS]
     texts += [gzip.compress(text, mtime=0) for text in texts[:6]]
     tokens = "case message time order pay Buyer[1] payload. trace event string key value xml version DOCTYPE ENTITY &x;"
     signs = (
@@ -125,9 +135,9 @@ def run_log(data: bytes) -> None:
     """Read a log in the format that its bytes or a number decide, and watch what it says."""
     number = number_of(data)
     forms: tuple[Format | None, ...] = (None, None, None, *FORMATS)
-    mapping = _mappings()[number // 8 % 3]
+    mapping = _mappings()[number // len(forms) % len(_mappings())]
     monitor = Monitor(shop())
-    for one in read(io.BytesIO(data), forms[number % 8], mapping, name="log"):
+    for one in read(io.BytesIO(data), forms[number % len(forms)], mapping, name="log"):
         monitor.feed(one)
     monitor.finish()
     list(summary_text(summary(monitor)))

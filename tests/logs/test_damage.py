@@ -8,12 +8,14 @@ from operator import itemgetter
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.agent_logs import AGENT_LOGS
 from tests.support.random_examples import examples
 
 from cplc.logs.events import Event, Format, Garbage
 from cplc.logs.json_documents import Notion
 from cplc.logs.mapping import LogMapping, Vocabulary
 from cplc.logs.reading import FORMATS, read
+from cplc.logs.writing import FORMATS as WRITTEN
 from cplc.logs.writing import log_text
 
 _WORDS = Vocabulary(frozenset(["pay", "order"]), {"pay": {"amount": (1, 2)}}, frozenset(["A", "B"]))
@@ -30,7 +32,8 @@ _EVENTS = [
     )
     for number in range(12)
 ]
-_LOGS = {form: "".join(log_text(iter(_EVENTS), form, _WORDS)).encode() for form in FORMATS}
+_LOGS: dict[Format, bytes] = {form: "".join(log_text(iter(_EVENTS), form, _WORDS)).encode() for form in WRITTEN}
+_LOGS |= AGENT_LOGS
 _MAPPING = LogMapping(vocabulary=_WORDS, notion=Notion("case"))
 
 

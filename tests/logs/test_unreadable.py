@@ -24,7 +24,7 @@ protocol Shop {
   choice pay | leave
 }
 """
-_SPAN = '{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "order", "traceId": "a"}]}]}]}'
+_SPAN = '{"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": []}]}]}]}'
 _OTHER_EVENT = '{"case": "1", "message": "ship", "sender": "Buyer"}'
 
 _UNREADABLE = {
@@ -161,7 +161,7 @@ def test_mapping_lists_fields_with_others_inside(
     log = tmp_path / "log.jsonl"
     log.write_text('{"about": {"inside": {"number": "1"}}, "empty": []}\n', encoding="utf-8")
     assert _exit("mapping", protocol, log) == 0
-    assert '# case = ?   one of "about"\n' in capsys.readouterr().out
+    assert '# case = ?   one of "about.inside.number"\n' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["monitor", "coverage", "beliefs"])

@@ -15,10 +15,10 @@ from tests.support.random_examples import examples
 
 from cplc.compilation import CplCompilation
 from cplc.logic.expressions import Value
-from cplc.logs.events import Event, Format
+from cplc.logs.events import Event, WrittenFormat
 from cplc.logs.mapping import LogMapping, Vocabulary, vocabulary_of
-from cplc.logs.reading import FORMATS, read
-from cplc.logs.writing import Recorder, log_text
+from cplc.logs.reading import read
+from cplc.logs.writing import FORMATS, Recorder, log_text
 from cplc.simulation.random_walk import draw
 from cplc.source import Source
 
@@ -51,7 +51,7 @@ def _events(draw: st.DrawFn) -> Event:
     )
 
 
-def _back(events: list[Event], form: Format, vocabulary: Vocabulary) -> list[Event]:
+def _back(events: list[Event], form: WrittenFormat, vocabulary: Vocabulary) -> list[Event]:
     text = "".join(log_text(iter(events), form, vocabulary))
     items = list(read(io.BytesIO(text.encode()), None, LogMapping(vocabulary=vocabulary)))
     assert all(isinstance(one, Event) for one in items), items
@@ -60,13 +60,13 @@ def _back(events: list[Event], form: Format, vocabulary: Vocabulary) -> list[Eve
 
 @given(st.lists(_events(), min_size=1, max_size=8), st.sampled_from(FORMATS))
 @examples(100)
-def test_events_are_read_back(events: list[Event], form: Format) -> None:
+def test_events_are_read_back(events: list[Event], form: WrittenFormat) -> None:
     assert _back(events, form, _VOCABULARY) == events
 
 
 @given(plans().map(text_of), st.integers(0, 2**32), st.sampled_from(FORMATS))
 @examples(20)
-def test_runs_are_read_back(text: str, seed: int, form: Format) -> None:
+def test_runs_are_read_back(text: str, seed: int, form: WrittenFormat) -> None:
     system = CplCompilation(Source("random.cpl", text)).system
     recorder = Recorder(system, 3600 * 10**9, 20)
     events: list[Event] = []
@@ -84,5 +84,5 @@ def test_runs_are_read_back(text: str, seed: int, form: Format) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_empty_log_is_one(form: Format) -> None:
+def test_an_empty_log_is_one(form: WrittenFormat) -> None:
     assert _back([], form, _VOCABULARY) == []

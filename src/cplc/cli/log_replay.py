@@ -15,7 +15,7 @@ import click
 from cplc.cli import output
 from cplc.cli.command_run import CommandRun
 from cplc.cli.load import STANDARD_INPUT, compile_protocol
-from cplc.cli.options import Command, ModelOptions, duration
+from cplc.cli.options import LOG_FORMATS, Command, ModelOptions, duration
 from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
@@ -206,7 +206,7 @@ def log_options(command: Command) -> Command:
     command = click.option(
         "--log-format",
         "log_form",
-        type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
+        type=click.Choice(LOG_FORMATS),
         help="Format of the logs.  [default: by name and content]",
     )(command)
     return click.option(

@@ -14,7 +14,7 @@ from cplc.cli.command_run import CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, compile_protocol
-from cplc.cli.options import ModelOptions, colour_option, files, model_options, resource_options
+from cplc.cli.options import LOG_FORMATS, ModelOptions, colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Examples:
 @model_options
 @click.argument("log", metavar="LOG", shell_complete=files)
 @click.option(
-    "--log-format", "log_form", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
+    "--log-format", "log_form", type=click.Choice(LOG_FORMATS),
     help="Format of the log.  [default: by name and content]",
 )  # fmt: skip
 @click.option("--case-type", metavar="TYPE", help="Object type of the cases, for OCEL.")

@@ -16,9 +16,19 @@ from cplc.cli.command_run import INTERRUPTED, CommandRun
 from cplc.cli.exit_codes import EXPLAINED, Exit, exit_code
 from cplc.cli.limits import Limits
 from cplc.cli.load import compile_protocol
-from cplc.cli.monitor_run import Form, MonitorOutput, MonitorRequest, MonitorRun
+from cplc.cli.monitor_run import (
+    FOLLOWED,
+    NO_STATE,
+    NOT_FOLLOWED,
+    NOT_RESUMED,
+    Form,
+    MonitorOutput,
+    MonitorRequest,
+    MonitorRun,
+)
 from cplc.cli.monitor_state import locked
 from cplc.cli.options import (
+    LOG_FORMATS,
     ModelOptions,
     colour_option,
     files,
@@ -37,6 +47,7 @@ from cplc.runtime.file_access import read_bytes
 
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
+    from cplc.logs.events import Format
     from cplc.logs.mapping import LogMapping
     from cplc.monitoring.monitor import Monitor
 
@@ -50,8 +61,8 @@ _LARGEST_MAPPING: Final = 1_000_000
     epilog=f"""{EXPLAINED}
 Exit code 1: an event was not allowed, or a commitment was violated. Otherwise 2: a record could not be read. Otherwise
 3: a case had more candidate states than --possible. With --state, the code is about new events only. A log is JSON
-lines, CSV, XES or OCEL 2.0 (JSON), also with .gz; `-` is standard input. Its fields are recognised by their names, or
-by a mapping file.
+lines, CSV, XES, OCEL 2.0 (JSON), OpenTelemetry traces (otlp), an HTTP archive (har), or a transcript of A2A or MCP,
+also with .gz; `-` is standard input. Its fields are recognised by their names, or by a mapping file.
 
 \b
 Examples:
@@ -68,7 +79,7 @@ Examples:
     "--mapping", type=click.Path(path_type=Path), metavar="FILE", help="Mapping from the log to the protocol, as TOML."
 )
 @click.option(
-    "--log-format", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
+    "--log-format", type=click.Choice(LOG_FORMATS),
     help="Format of the log.  [default: by name and content]",
 )  # fmt: skip
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Monitor this case only. May be repeated.")
@@ -117,7 +128,7 @@ def command(
     logs: tuple[str, ...],
     options: ModelOptions,
     mapping: Path | None,
-    log_format: Literal["jsonl", "json", "csv", "xes", "ocel"] | None,
+    log_format: Format | None,
     cases: tuple[str, ...],
     tick: timedelta | Literal["none"] | None,
     until: int | None,
@@ -175,8 +186,10 @@ def _check(wish: MonitorRequest) -> None:
         raise click.UsageError("--tick must be longer than zero")
     if wish.follow and len(wish.logs) > 1:
         raise click.UsageError("--follow needs a single log")
-    if wish.follow and wish.log_format in ("json", "ocel"):
-        raise click.UsageError("--follow reads JSON lines, CSV and XES, not JSON documents")
+    if wish.follow and wish.log_format in NOT_FOLLOWED:
+        raise click.UsageError(f"--follow reads {FOLLOWED}, not JSON documents")
+    if wish.state is not None and wish.log_format in NOT_RESUMED:
+        raise click.UsageError(NO_STATE)
     if wish.state is not None and "-" in wish.logs:
         raise click.UsageError("--state needs files as logs: reading standard input cannot be resumed")
     if wish.state is not None and not wish.state.parent.is_dir():

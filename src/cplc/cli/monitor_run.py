@@ -43,6 +43,13 @@ POLL_SECONDS: Final = 0.2
 EVENTS_PER_CHECK: Final = 512
 _MAX_NAMED: Final = 8
 
+NOT_FOLLOWED: Final = ("json", "ocel", "otlp", "har")
+"""Formats that do not grow line by line."""
+FOLLOWED: Final = "JSON lines, CSV, XES and transcripts of A2A and MCP"
+NOT_RESUMED: Final = ("otlp", "a2a", "mcp", "har")
+"""Formats in which records depend on those before them: responses on requests, or the order on other times."""
+NO_STATE: Final = "--state cannot resume OpenTelemetry, HTTP archives and transcripts: these are read as a whole"
+
 
 @dataclass(frozen=True)
 class MonitorRequest:
@@ -224,9 +231,11 @@ class MonitorRun:
     def _check_format(self) -> None:
         """Refuse to follow a format that does not grow line by line: it would never yield an event."""
         for name, content in self.contents.items():
-            if self.wish.follow and name != "-" and (content.is_packed or content.format in ("json", "ocel")):
+            if self.wish.follow and name != "-" and (content.is_packed or content.format in NOT_FOLLOWED):
                 what = "a packed log" if content.is_packed else "a JSON document"
-                raise click.UsageError(f"--follow reads JSON lines, CSV and XES; `{name}` is {what}")
+                raise click.UsageError(f"--follow reads {FOLLOWED}; `{name}` is {what}")
+            if self.wish.state is not None and content.format in NOT_RESUMED:
+                raise click.UsageError(f"{NO_STATE}; `{name}` is one of these")
 
     def _progress_of(self, name: str) -> LogProgress:
         key = name if name == "-" else os.path.realpath(name)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Channels = Literal["sync", "async"] | None
+LOG_FORMATS: Final = ("jsonl", "json", "csv", "xes", "ocel", "otlp", "a2a", "mcp", "har")
+"""Formats of logs that can be read."""
 
 
 @dataclass(frozen=True)

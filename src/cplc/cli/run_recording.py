@@ -20,7 +20,7 @@ from cplc.language.durations import UNITS, duration_text
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event, Format
+    from cplc.logs.events import Event, WrittenFormat
     from cplc.logs.writing import Recorder
     from cplc.system.model import System
 
@@ -28,14 +28,14 @@ FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", 
 """Formats of logs, by file ending."""
 
 
-def log_format(path: Path) -> Format:
+def log_format(path: Path) -> WrittenFormat:
     """Return the format of a log of this name, without the ending `.gz` of a compressed one."""
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     form = FORMATS.get(ending.lower())
     if form is None:
         endings = ", ".join(FORMATS)
         raise click.UsageError(f"--log writes files that end in {endings}, or these with .gz; `{path.name}` does not")
-    return cast("Format", form)
+    return cast("WrittenFormat", form)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Log:
     """A log being written, to a temporary file until it is complete."""
 
     path: Path
-    form: Format
+    form: WrittenFormat
     tick: int | None
     """In nanoseconds; None for that of the protocol, or an hour."""
     most: int

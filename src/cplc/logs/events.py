@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Final, Literal, Protocol
@@ -49,7 +50,10 @@ class Garbage:
 # --- Records of a log: fields and places, before the mapping to events
 
 
-Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
+WrittenFormat = Literal["jsonl", "json", "csv", "xes", "ocel"]
+"""A format that events can be written in."""
+Format = Literal["jsonl", "json", "csv", "xes", "ocel", "otlp", "a2a", "mcp", "har"]
+"""A format that events can be read from."""
 More = Callable[[], bool]
 """Called at the end of a log; true means to read again. A caller that follows a log waits in it."""
 
@@ -90,9 +94,45 @@ def is_usable(value: object) -> bool:
 
 
 def field_value(fields: Mapping[str, object], name: str) -> object:
-    """Return a field or None; `a.b` is also the field `b` of the field `a`."""
+    """Return a field or None.
+
+    `a.b` is also the field `b` of the field `a`; `a.0` the first element of the list `a`; and where `a` is a text in
+    JSON, as in the body of a request, what stands there in it.
+    """
     if name in fields:
         return fields[name]
-    head, _, rest = name.partition(".")
-    inner = fields.get(head) if rest else None
-    return field_value(inner, rest) if isinstance(inner, dict) else None
+    at = name.find(".")
+    while at >= 0:
+        inner = fields.get(name[:at])
+        if inner is not None:
+            return _inner_value(inner, name[at + 1 :])
+        at = name.find(".", at + 1)
+    return None
+
+
+def _inner_value(value: object, name: str) -> object:
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        value = json_value(value)
+    if isinstance(value, dict):
+        return field_value(value, name)
+    if isinstance(value, list):
+        head, _, rest = name.partition(".")
+        if not head.isdecimal() or len(head) > _INDEX_DIGITS or int(head) >= len(value):
+            return None
+        return _inner_value(value[int(head)], rest) if rest else value[int(head)]
+    return None
+
+
+def json_value(text: str) -> object:
+    """Return the value of a text in JSON, None if it is none."""
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+_INDEX_DIGITS: Final = 6
+MAX_BRACKETS: Final = 10_000
+"""Brackets of a text in JSON that a field is looked up in."""

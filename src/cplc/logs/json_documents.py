@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import ijson
 
@@ -85,9 +85,22 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
     than a megabyte, one item is too large to be held.
     """
     ready: list[object] = ijson.sendable_list()
-    reader = ijson.items_coro(ready, prefix)
+    yield from _parsed(stream, name, ijson.items_coro(ready, prefix), ready, prefix.count(".") + 1, LONGEST)
+
+
+def parse_events(stream: Stream, name: str, outermost: int, longest: int) -> Iterator[tuple[str, object] | Garbage]:
+    """Yield the parser's events of any number of documents one after another; garbage comes last, as above."""
+    ready: list[object] = ijson.sendable_list()
+    reader = ijson.basic_parse_coro(ready, multiple_values=True)
+    for one in _parsed(stream, name, reader, ready, outermost, longest):
+        yield cast("tuple[str, object] | Garbage", one)
+
+
+def _parsed(
+    stream: Stream, name: str, reader: Any, ready: list[object], outermost: int, longest: int
+) -> Iterator[object]:
+    """Yield what a parser makes ready of each piece; garbage comes last, where the rest cannot be read."""
     depth = _Depth()
-    outermost = prefix.count(".") + 1
     quoted = held = 0
     problem: str | None = None
     exceeds_limit = True
@@ -101,8 +114,8 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
         if depth.open > _MOST_OPEN:
             problem = "it is nested too deep"
             break
-        if held > LONGEST:
-            problem = f"a record is longer than {LONGEST:,} bytes"
+        if held > longest:
+            problem = f"a record is longer than {longest:,} bytes"
             break
         try:
             reader.send(chunk) if chunk else reader.close()
@@ -116,8 +129,8 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
             break
         last = chunk.rfind(b'"')
         quoted = quoted + len(chunk) if last < 0 else len(chunk) - last
-        if problem is None and quoted > LONGEST:
-            problem = f"a text is longer than {LONGEST:,} bytes"
+        if problem is None and quoted > longest:
+            problem = f"a text is longer than {longest:,} bytes"
     if problem is not None:
         yield Garbage(name, f"{problem}; what follows is not read", exceeds_limit=exceeds_limit)
 

@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note
@@ -23,6 +23,10 @@ _CALLED: Final[Mapping[str, str]] = {
     "csv": "CSV",
     "xes": "XES",
     "ocel": "OCEL 2.0",
+    "otlp": "OpenTelemetry, OTLP in JSON",
+    "a2a": "a transcript of A2A",
+    "mcp": "a transcript of MCP",
+    "har": "an HTTP archive",
 }
 _MAX_NAMED: Final = 8
 """Messages of the protocol that a hint names."""
@@ -139,6 +143,8 @@ def _unreadable(content: LogContent) -> Diagnostic:
 # --- formats of files
 
 _OTLP: Final = re.compile(rb'"(resourceSpans|resourceLogs|resourceMetrics|scopeSpans|scopeLogs)"\s*:')
+_HAR: Final = re.compile(rb'\{\s*"log"\s*:\s*\{')
+_JSON_RPC: Final = re.compile(rb'"jsonrpc"\s*:')
 _OCEL_1: Final = re.compile(rb'"ocel:[a-z-]+"\s*:')
 _OCEL_2: Final = re.compile(rb'"(objectTypes|eventTypes)"\s*:')
 _ELEMENT: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
@@ -171,7 +177,12 @@ def advice(content: LogContent) -> str:
     if not text:
         return "there is nothing but blanks in it"
     if _OTLP.search(text):
-        return f"it looks like OTLP, the format of OpenTelemetry, which is not read; {_CONVERT}"
+        return _use("OTLP, the format of OpenTelemetry", "otlp", content)
+    if text.startswith(b"{") and _HAR.match(text):
+        return _use("an HTTP archive", "har", content)
+    if _JSON_RPC.search(text):
+        read_so = content.format if content.format in ("a2a", "mcp") else "mcp"
+        return _use("a transcript of JSON-RPC", cast(Format, read_so), content)
     if _OCEL_1.search(text):
         return "it looks like OCEL 1.0, which is not read; convert it to OCEL 2.0, for example with PM4Py"
     if text.startswith(b"<"):

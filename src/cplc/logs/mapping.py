@@ -108,6 +108,35 @@ _PLACE: Final = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
+class Rule:
+    """The meaning of the records that satisfy a condition; the parts that it does not name are as without it."""
+
+    when: tuple[tuple[str, tuple[str, ...]], ...]
+    """Fields, each with the glob patterns that its text may match; an absent field is the empty text."""
+    ignored: bool = False
+    message: str | None = None
+    """As in the protocol; `{name}` is replaced by a field of the record, likewise in roles."""
+    sender: str | None = None
+    recipients: tuple[str, ...] = ()
+    case: str | None = None
+    """The field of the case."""
+    time: str | None = None
+    """The field of the time."""
+    kind: Kind | None = None
+    payload: Mapping[str, str] = field(default_factory=dict)
+    """The fields of payloads, by parameter."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """Payloads that are the same for all of these records, by parameter."""
+
+    def matches(self, fields: Mapping[str, object]) -> bool:
+        for name, patterns in self.when:
+            text = _condition_text(field_value(fields, name))
+            if not any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns):
+                return False
+        return True
+
+
+@dataclass(frozen=True)
 class LogMapping:
     """The meaning of a log's fields and names, and the format of its text."""
 
@@ -129,6 +158,8 @@ class LogMapping:
     values: Mapping[str, Value] = field(default_factory=dict)
     """Payload values by their names in the log."""
     kinds: Mapping[str, Kind] = field(default_factory=lambda: KINDS)
+    rules: tuple[Rule, ...] = ()
+    """Conditional mappings; the first that matches a record counts."""
     separator: str = ","
     """Separator of several recipients in one field."""
     time_format: str | None = None
@@ -156,36 +187,58 @@ class Translator:
         """Return the event of a record; None if the mapping ignores it."""
         fields = record.fields
         plan = self._plans.get(tuple(fields)) or self._plan(fields)
-        called = _text(plan.message(fields))
-        if not called:
-            return self._garbage(record, "it does not say what happened", "message")
-        if len(called) > MAX_NAME:
-            return self._too_long(record, "what happened", called)
-        message = self._message(called)
-        if message is None:
+        rule = next((one for one in self._mapping.rules if one.matches(fields)), None)
+        if rule is not None and rule.ignored:
             return None
+        if rule is not None and rule.message is not None:
+            called = message = rule.message
+        else:
+            called = _text(plan.message(fields))
+            if not called:
+                return self._garbage(record, "it does not say what happened", "message")
+            if len(called) > MAX_NAME:
+                return self._too_long(record, "what happened", called)
+            mapped = self._message(called)
+            if mapped is None:
+                return None
+            message = mapped
         kind = self._kind(_text(plan.kind(fields)))
+        if rule is not None:
+            kind = rule.kind or ("message" if kind == "ignore" and rule.message is not None else kind)
         if kind == "ignore":
             return None
-        case = _text(plan.case(fields))
+        if rule is not None and rule.case is not None:
+            case = _text(field_value(fields, rule.case))
+        else:
+            case = _text(plan.case(fields))
         if not case:
+            if rule is not None and rule.case is not None:
+                return Garbage(
+                    record.place,
+                    f"it does not say which case it belongs to: there is no `{_short(rule.case)}`",
+                    record.offset,
+                )
             return self._garbage(record, "it does not say which case it belongs to", "case")
         if len(case) > MAX_NAME:
             return self._too_long(record, "the case", case)
-        time = self._time(record, plan.time(fields))
+        at = plan.time(fields) if rule is None or rule.time is None else field_value(fields, rule.time)
+        time = self._time(record, at)
         if isinstance(time, Garbage):
             return time
         if "{" in message:
             message = self._filled(message, fields)
-        sender = _text(plan.sender(fields))
+            if len(message) > MAX_NAME:
+                return self._too_long(record, "what happened", message)
+        sender = _text(plan.sender(fields)) if rule is None or rule.sender is None else rule.sender
         if len(sender) > MAX_NAME:
             return self._too_long(record, "the sender", sender)
         indices = self._indices(message, fields) if self._mapping.indices else {}
-        recipients = self._recipients(plan.recipients(fields), fields, indices)
+        to: object = list(rule.recipients) if rule is not None and rule.recipients else plan.recipients(fields)
+        recipients = self._recipients(to, fields, indices)
         if recipients and sum(map(len, recipients)) > _MAX_RECIPIENTS:
             reason = f"the names of its recipients are longer than {_MAX_RECIPIENTS:,} characters"
             return Garbage(record.place, reason, record.offset, exceeds_limit=True)
-        values = self._values(message, fields)
+        values = self._values(message, fields, rule)
         if any(isinstance(value, str | list | dict) and len(value) > MAX_NAME for value in values.values()):
             reason = f"a value in it is longer than {MAX_NAME:,} characters"
             return Garbage(record.place, reason, record.offset, exceeds_limit=True)
@@ -293,17 +346,18 @@ class Translator:
                 member_indices[index] = int(text)
         return member_indices
 
-    def _values(self, message: str, fields: Mapping[str, object]) -> dict[str, object]:
+    def _values(self, message: str, fields: Mapping[str, object], rule: Rule | None) -> dict[str, object]:
         family = family_of(message)
         sources = self._payloads.get(family)
         if sources is None:
             if len(self._payloads) > _MOST_REMEMBERED:
                 self._payloads.clear()
             sources = self._payloads[family] = tuple(self._sources(family))
-        payload: dict[str, object] = {}
+        payload: dict[str, object] = {} if rule is None else dict(rule.values)
         for name, of, value_of_text in sources:
-            value = field_value(fields, of)
-            if value is None or value == "":
+            of_rule = None if rule is None else rule.payload.get(name)
+            value = field_value(fields, of if of_rule is None else of_rule)
+            if value is None or value == "" or (rule is not None and name in rule.values):
                 continue
             payload[name] = value_of_text.get(str(value), value) if value_of_text else _number(value)
         return payload
@@ -312,7 +366,8 @@ class Translator:
         """Yield the parameters of a family's messages with their fields and the values of texts."""
         mapping = self._mapping
         declared: Mapping[str, tuple[Value, ...]] = {}
-        names = list(dict.fromkeys(name.rpartition(".")[2] for name in mapping.payload))
+        of_rules = (name for rule in mapping.rules for name in rule.payload)
+        names = list(dict.fromkeys([*(name.rpartition(".")[2] for name in mapping.payload), *of_rules]))
         if mapping.vocabulary is not None:
             declared = mapping.vocabulary.payloads.get(family, {})
             names = list(declared)
@@ -399,6 +454,12 @@ def _text(value: object) -> str:
             return str(value)
         case _:
             return ""
+
+
+def _condition_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _text(value)
 
 
 def _short(value: object) -> str:

@@ -12,7 +12,7 @@ from cplc.diagnostics.rules import BAD_MAPPING
 from cplc.diagnostics.toml import toml_document
 from cplc.logs.json_documents import OBJECT, Notion
 from cplc.logs.lines import Dialect, is_encoding
-from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping, Vocabulary, family_of
+from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping, Rule, Vocabulary, family_of
 from cplc.logs.timestamps import UNITS, zone
 from cplc.records import dataclass
 from cplc.source import Source, Span
@@ -29,7 +29,9 @@ _WORDS: Final = (
     "case_qualifier",
 )
 _TABLES: Final = ("messages", "participants", "indices", "payload", "values", "kinds")
-_KEYS: Final = (*_ASPECTS, "ignore", *_WORDS, *_TABLES)
+_RULES: Final = "rules"
+_KEYS: Final = (*_ASPECTS, "ignore", *_WORDS, *_TABLES, _RULES)
+_RULE_KEYS: Final = ("when", "ignore", "message", "sender", "recipients", "case", "time", "kind", "payload", "set")
 _KINDS: Final = get_args(Kind)
 
 
@@ -40,6 +42,22 @@ def parse_mapping(source: Source, vocabulary: Vocabulary | None) -> tuple[LogMap
         return LogMapping(vocabulary=vocabulary), (document,)
     reading = _Reading(source, vocabulary)
     return reading.mapping(document), tuple(reading.problems)
+
+
+def _fields_of(rule: Rule) -> Iterator[str]:
+    """Yield the names of fields that a rule uses."""
+    yield from (name for name, _ in rule.when)
+    yield from (one for one in (rule.case, rule.time) if one is not None)
+    yield from rule.payload.values()
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the entries of nested tables: TOML has `a.b` without quotes as `b` in `a`."""
+    for name, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
 
 
 @dataclass
@@ -65,8 +83,9 @@ class _Reading:
             participants=dict(self._participants(self._table(document, "participants"))),
             indices=dict(self._texts(self._table(document, "indices"), "indices")),
             payload=dict(self._payload(self._table(document, "payload"))),
-            values=dict(self._values(self._table(document, "values"))),
+            values=dict(self._values(self._table(document, "values"), "values")),
             kinds={**KINDS, **dict(self._kinds(self._table(document, "kinds")))},
+            rules=tuple(self._rules(document.get(_RULES, []))),
             separator=words.get("separator") or ",",
             dialect=self._dialect(words),
             vocabulary=self.vocabulary,
@@ -75,6 +94,7 @@ class _Reading:
             *(name for names in fields.values() for name in names),
             *mapping.indices.values(),
             *mapping.payload.values(),
+            *(name for rule in mapping.rules for name in _fields_of(rule)),
         ]
         types = frozenset(name.removeprefix(OBJECT) for name in used if name.startswith(OBJECT))
         notion = Notion(words.get("case_type"), words.get("case_qualifier"), types)
@@ -153,12 +173,12 @@ class _Reading:
                     continue
             yield name, of
 
-    def _values(self, table: Mapping[str, object]) -> Iterator[tuple[str, int | bool | str]]:
+    def _values(self, table: Mapping[str, object], key: str) -> Iterator[tuple[str, int | bool | str]]:
         for called, value in table.items():
             if isinstance(value, int | str):
                 yield called, value
             else:
-                self._report(called, f"`{called}` stands for a number, a truth value or a name", table="values")
+                self._report(called, f"`{called}` stands for a number, a truth value or a name", table=key)
 
     def _kinds(self, table: Mapping[str, object]) -> Iterator[tuple[str, Kind]]:
         for called, kind in self._texts(table, "kinds"):
@@ -169,6 +189,69 @@ class _Reading:
                 self._report(
                     kind, f"A kind is one of {kinds}, not `{kind}`", *did_you_mean(kind, _KINDS), table="kinds"
                 )
+
+    # --- rules
+
+    def _rules(self, value: object) -> Iterator[Rule]:
+        """Yield the conditional mappings, in their order."""
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            self._report(_RULES, "`rules` are tables: write `[[rules]]` and what belongs to each below")
+            return
+        for table in cast("list[dict[str, object]]", value):
+            for key in table:
+                if key not in _RULE_KEYS:
+                    notes = did_you_mean(key, _RULE_KEYS) or (
+                        Note("there are " + ", ".join(f"`{one}`" for one in _RULE_KEYS)),
+                    )
+                    self._report(key, f"A rule has no `{key}`", *notes, table=f"[{_RULES}]")
+            if (rule := self._rule(table)) is not None:
+                yield rule
+
+    def _rule(self, table: Mapping[str, object]) -> Rule | None:
+        words = {key: self._word(table, key) for key in ("message", "sender", "case", "time", "kind")}
+        message, sender, kind = words["message"], words["sender"], words["kind"]
+        ignored = table.get("ignore", False)
+        if not isinstance(ignored, bool):
+            self._report("ignore", "`ignore` of a rule is true or false", table=f"[{_RULES}]")
+            return None
+        vocabulary = self.vocabulary
+        role_names = vocabulary.roles | vocabulary.participants if vocabulary else None
+        recipients = self._names(table["recipients"], "recipients") if "recipients" in table else ()
+        payload = self._table(table, "payload")
+        named = [one for one in (sender, *recipients) if one is not None]
+        is_right = all(self._is_word(one, role_names, "role", f"[{_RULES}]") for one in named)
+        if message is not None:
+            messages = vocabulary.messages if vocabulary else None
+            is_right &= self._is_word(message, messages, "message", f"[{_RULES}]")
+        if kind is not None and kind not in _KINDS:
+            self._report(kind, f"A kind is one of {', '.join(f'`{one}`' for one in _KINDS)}, not `{kind}`")
+            return None
+        if not is_right:
+            return None
+        whose = f"{family_of(message)}." if message is not None and "{" not in family_of(message) else ""
+        sources = dict(self._payload({f"{whose}{name}": of for name, of in payload.items()}))
+        constants = dict(self._values(self._table(table, "set"), f"[{_RULES}]"))
+        carried = dict(self._payload({f"{whose}{name}": "set" for name in constants}))
+        return Rule(
+            tuple(self._conditions(self._table(table, "when"))),
+            ignored,
+            message,
+            sender,
+            recipients,
+            words["case"],
+            words["time"],
+            cast(Kind | None, kind),
+            {name.rpartition(".")[2]: of for name, of in sources.items()},
+            {name: value for name, value in constants.items() if f"{whose}{name}" in carried},
+        )
+
+    def _conditions(self, table: Mapping[str, object]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for name, value in _flat(table):
+            patterns = value if isinstance(value, list) else [value]
+            if patterns and all(isinstance(one, str | int) for one in patterns):
+                yield name, tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in patterns)
+            else:
+                self._report(name, f"`{name}` is compared with a text, a number or a truth value, or a list of such")
 
     # --- forms
 

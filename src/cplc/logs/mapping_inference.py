@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import UTC
 from difflib import SequenceMatcher
 from typing import Final
 
-from cplc.logs.events import MAX_NAME, Garbage, Record, is_usable
+from cplc.logs.events import MAX_NAME, Garbage, Record, is_usable, json_value
 from cplc.logs.mapping import FIELDS, Aspect, Vocabulary, family_of
 from cplc.logs.timestamps import Clock, clock
 from cplc.records import dataclass
@@ -21,6 +21,10 @@ _MAX_FIELDS: Final = 1000
 _MAX_LENGTH: Final = 200
 """Maximum number of distinguishing characters of a value; names are shorter."""
 _MOST_LISTED: Final = 60
+_MAX_DEPTH: Final = 8
+"""Depth of the fields inside of others that a mapping is proposed from."""
+_MAX_ELEMENTS: Final = 3
+"""Elements of a list that a mapping is proposed from."""
 _MOST_READ: Final = 200
 _ALIKE: Final = 0.75
 _TIMES: Final = (
@@ -69,7 +73,7 @@ def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_ty
             problem = problem or f"{record.place}: {record.reason}"
             continue
         count += 1
-        for name, value in record.fields.items():
+        for name, value in _leaves(record.fields):
             if not name or len(name) > MAX_NAME or (name not in columns and len(columns) >= _MAX_FIELDS):
                 continue
             column = columns.setdefault(name, _Column())
@@ -87,6 +91,29 @@ def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_ty
     lines += [f"case_type = {_quoted(case_type)}"] if case_type is not None else []
     lines += _lines(columns, field_of_aspect, vocabulary)
     return Proposal("".join(f"{line}\n" for line in lines), count, unread, bool(columns), problem)
+
+
+def _leaves(fields: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a record and those inside of them, by the names that a mapping calls them."""
+    for name, value in fields.items():
+        inside = _inside(value) if name and depth < _MAX_DEPTH else None
+        if inside is None:
+            yield f"{prefix}{name}" if name else "", value
+        else:
+            yield from _leaves(inside, f"{prefix}{name}.", depth + 1)
+
+
+def _inside(value: object) -> Mapping[str, object] | None:
+    """Return the elements of an object, of a list of more than one, or of a text in JSON; None if it is a value."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        value = json_value(value)
+    if isinstance(value, list):
+        return {str(at): one for at, one in enumerate(value[:_MAX_ELEMENTS])} if _is_nested(value) else None
+    return value if isinstance(value, dict) and value else None
+
+
+def _is_nested(value: list[object]) -> bool:
+    return any(isinstance(one, dict | list) for one in value)
 
 
 def _times(column: _Column) -> Iterator[tuple[str | None, int]]:

@@ -29,10 +29,13 @@ from cplc.logs.events import (
     is_usable,
     stop,
 )
+from cplc.logs.har import har_records
 from cplc.logs.json_documents import array_records, ocel_records, plain
+from cplc.logs.json_rpc import transcript_records
 from cplc.logs.lines import Begun, Line, csv_records, lines, text_of, text_stream
 from cplc.logs.log_statistics import LogContent, Trial
 from cplc.logs.mapping import LogMapping, Translator
+from cplc.logs.otlp import otlp_records
 from cplc.logs.xes import xes_records
 
 # --- JSON lines: an object on each
@@ -90,6 +93,7 @@ _ENDINGS: Final[dict[str, Format]] = {
     ".tsv": "csv",
     ".xes": "xes",
     ".jsonocel": "ocel",
+    ".har": "har",
 }
 _PACKED: Final = b"\x1f\x8b"
 _LONGEST_MARK: Final = 4
@@ -100,6 +104,18 @@ MIN_BOMB: Final = 64 << 20
 """Decompressed bytes that are allowed whatever the compression ratio."""
 _MAX_TRIED: Final = 1000
 """Records that are read to find out whether a log can be read in another format."""
+_OTLP: Final = re.compile(rb'\A\[?\s*\{\s*"resource(Spans|Logs|Metrics)"\s*:\s*\[')
+_SDK_SPAN: Final = re.compile(rb'\A\[?\s*\{\s*"name"\s*:\s*"[^"]*",\s*"context"\s*:\s*\{\s*"trace_id"')
+_HAR: Final = re.compile(rb'\A\{\s*"log"\s*:\s*\{')
+_JSON_RPC: Final = re.compile(rb'"jsonrpc\\?"\s*:\s*\\?"2\.0\\?"')
+_METHOD: Final = re.compile(rb'"method\\?"\s*:\s*\\?"([A-Za-z/_]{1,60})\\?"')
+_A2A_METHOD: Final = re.compile(
+    rb"message/(send|stream)|tasks/(resubscribe|pushNotificationConfig/.*)|Send(Streaming)?Message|(Get|List|Cancel)Tasks?"
+    rb"|SubscribeToTask|agent/getAuthenticatedExtendedCard|GetExtendedAgentCard"
+)
+_MCP_METHOD: Final = re.compile(
+    rb"initialize|server/discover|(tools|prompts|resources|roots)/.*|sampling/.*|elicitation/.*|completion/.*|notifications/.*"
+)
 _OCEL: Final = re.compile(rb'"(objectTypes|eventTypes|objects|events|ocel:[a-z-]+)"\s*:')
 
 
@@ -238,6 +254,13 @@ def _in_order(
             yield from array_records(Begun(first, stream), first, name, start)
         case "xes":
             yield from xes_records(Begun(first, stream), name, start, more)
+        case "otlp":
+            yield from otlp_records(text_stream(stream, first, mapping.encoding), name, start)
+        case "a2a" | "mcp":
+            text = text_stream(stream, first, mapping.encoding)
+            yield from transcript_records(text, _without_mark(first), name, form, start, more)
+        case "har":
+            yield from har_records(text_stream(stream, first, mapping.encoding), name, start)
         case "ocel":
             raise AssertionError("this is read twice")
 
@@ -288,9 +311,11 @@ def _trial(source: Path | Stream, first: bytes, mapping: LogMapping, form: Forma
 def format_of(name: str, first: bytes) -> Format:
     """Return the format of a log, by its file name or else by its first bytes."""
     ending = Path(name.lower().removesuffix(".gz")).suffix
+    begin = _without_mark(first).lstrip()
+    if ending in ("", ".json", ".jsonl", ".ndjson", ".log", ".txt") and (recognised := _of_agents(begin)) is not None:
+        return recognised
     if ending in _ENDINGS:
         return _ENDINGS[ending]
-    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if begin.startswith(b"<"):
         return "xes"
     if begin.startswith(b"["):
@@ -305,6 +330,25 @@ def format_of(name: str, first: bytes) -> Format:
     if not isinstance(whole, dict) or "message" in whole:
         return "jsonl"
     return "ocel" if isinstance(whole.get("events"), list) or "ocel:events" in whole else "jsonl"
+
+
+def _of_agents(begin: bytes) -> Format | None:
+    """Return the format of telemetry or of a transcript by its first bytes, None if it is neither."""
+    if begin.startswith((b"{", b"[")) and (_OTLP.search(begin) or _SDK_SPAN.match(begin)):
+        return "otlp"
+    if begin.startswith(b"{") and _HAR.match(begin):
+        return "har"
+    if _JSON_RPC.search(begin):
+        methods = _METHOD.findall(begin)
+        if any(_A2A_METHOD.fullmatch(method) for method in methods):
+            return "a2a"
+        if any(_MCP_METHOD.fullmatch(method) for method in methods):
+            return "mcp"
+    return None
+
+
+def _without_mark(first: bytes) -> bytes:
+    return first.removeprefix(codecs.BOM_UTF8)
 
 
 def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -> bytes:
@@ -324,10 +368,11 @@ def _decides(form: Format | None, first: bytes) -> bool:
         return False
     if first.startswith(_PACKED):
         return True
-    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
+    begin = _without_mark(first).lstrip()
     if begin and not begin.startswith(b"{") and form not in ("json", "ocel"):
         return True
-    return b"\n" in begin
+    line, _, rest = begin.partition(b"\n")
+    return b"\n" in (begin if line.strip() != b"{" else rest.partition(b"\n")[2])
 
 
 class _AsItComes:

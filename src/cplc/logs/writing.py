@@ -6,22 +6,24 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 from xml.sax.saxutils import quoteattr
 
 from cplc.control_characters import json_text
 from cplc.logic.expressions import Value, value_text
-from cplc.logs.events import Event, Format
+from cplc.logs.events import Event, WrittenFormat
 from cplc.logs.mapping import Vocabulary, family_of
 from cplc.logs.timestamps import shown
 from cplc.system.model import Message, System
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
 
+FORMATS: Final[tuple[WrittenFormat, ...]] = get_args(WrittenFormat)
+
 _PAYLOAD: Final = "payload."
 
 
-def log_text(events: Iterator[Event], form: Format, vocabulary: Vocabulary) -> Iterator[str]:
+def log_text(events: Iterator[Event], form: WrittenFormat, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield a log piece by piece. In XES, events of a case that do not follow each other make several traces."""
     return _WRITERS[form](events, vocabulary)
 
@@ -161,7 +163,13 @@ def _json(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
     yield "\n]\n"
 
 
-_WRITERS: Final[Mapping[Format, Writer]] = {"jsonl": _jsonl, "json": _json, "csv": _csv, "xes": _xes, "ocel": _ocel}
+_WRITERS: Final[Mapping[WrittenFormat, Writer]] = {
+    "jsonl": _jsonl,
+    "json": _json,
+    "csv": _csv,
+    "xes": _xes,
+    "ocel": _ocel,
+}
 
 
 # --- Conversion of simulated steps to log events, with times

@@ -217,6 +217,17 @@ class BoundInstantiator:
         """Return a bound in ticks, which may be 0."""
         return None if tree is None else self._count(tree, pending, span, "ticks")
 
+    def refuse_groups(self, commitments: Iterable[model.Commitment], participants: Iterable[model.Participant]) -> None:
+        """Report participants who play some of the debtors of a group, and not all."""
+        owing = [commitment for commitment in commitments if len(commitment.debtors) > 1]
+        for participant in participants:
+            for commitment in owing:
+                own = set(commitment.debtors) & set(participant.roles)
+                if own and own != set(commitment.debtors):
+                    shared = f"`{participant.name}` plays some debtors of `{commitment.name}`, which others owe as well"
+                    text = f"{shared}: its decisions cannot be analysed"
+                    self._table.problems.report(rules.ANALYSIS_OF_GROUP, participant.span, text)
+
     def refuse_faults(self, kinds: ChannelKinds, participants: Iterable[model.Participant]) -> None:
         """Report participants of a protocol that loses or duplicates messages."""
         for participant in participants if kinds.losses or kinds.duplicates else ():

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.language.amounts import number_in
+from cplc.language.groups import Answerable, is_promised, members
 from cplc.language.lifecycle import STANDING_OF
 from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
@@ -172,6 +173,7 @@ def longest(deadline: int | PayloadDeadline | None) -> int | None:
 class Commitment(Spanned):
     name: str
     debtor: str
+    """A role or a group, see `cplc.language.groups`."""
     creditor: str
     antecedent: Term
     consequent: Term
@@ -179,6 +181,20 @@ class Commitment(Spanned):
     expires: int | PayloadDeadline | None
     revocable: bool
     scope: str
+    answerable: Answerable = "all"
+    """Which members of a group of debtors can be held to it."""
+
+    @property
+    def debtors(self) -> tuple[str, ...]:
+        return members(self.debtor)
+
+    @property
+    def creditors(self) -> tuple[str, ...]:
+        return members(self.creditor)
+
+    def is_promised(self, by: str, to: str) -> bool:
+        """Return whether it is in the channel from one side to another."""
+        return is_promised(self.debtor, self.creditor, self.answerable, by, to)
 
     @property
     def payload_deadlines(self) -> tuple[tuple[Literal["within", "expires"], PayloadDeadline], ...]:
@@ -476,9 +492,14 @@ class CheckedModel:
 
     @cached_property
     def parties(self) -> dict[str, tuple[str, str]]:
-        """Debtor and creditor of every commitment, maker and addressee of every claim."""
+        """Debtor and creditor of every commitment, each a role or a group; maker and addressee of every claim."""
         parties = {commitment.name: (commitment.debtor, commitment.creditor) for commitment in self.commitments}
         return parties | {claim.name: (claim.maker, claim.addressee) for claim in self.claims}
+
+    @cached_property
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """The roles on both sides of every commitment and claim, which have a view of it."""
+        return {name: tuple(role for side in sides for role in members(side)) for name, sides in self.parties.items()}
 
     @cached_property
     def subjects_of_moves(self) -> frozenset[str]:
