@@ -16,7 +16,7 @@ from tests.support.generators.participants import little_games
 from tests.support.random_examples import examples
 
 from cplc.decision import Analysis, Bounds, TotalReward, analyse
-from cplc.decision.game import event_probabilities
+from cplc.decision.belief_draws import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
 from cplc.system.model import Step, System, Variable

@@ -34,7 +34,6 @@ from cplc.statespace.graph_algorithms import circle_from, cycles
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
 
-
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 
 
