@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum, inf, isinf
+from math import fsum, inf, isinf, prod
 
 from cplc.decision.component_partition import Component
 from cplc.decision.components import (
@@ -517,7 +517,13 @@ def _joint_component(cache: ComponentCache, lots: Sequence[_RewardComponent]) ->
 
 
 def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> ComponentMdp | None:
-    """Return the explicit model of all relevant components together, if it has few states."""
+    """Return the explicit model of all relevant components together, if it has few states.
+
+    Each combination of ends of the components is a state of it.
+    """
+    ends = prod(_distinct_ends(lot.built) ** lot.times for lot in lots)
+    if sum(lot.times for lot in lots) > 1 and ends > MAX_PLAIN_STATES:
+        return None
     return cache.listed(_joint_component(cache, lots), MAX_PLAIN_STATES)
 
 
@@ -560,6 +566,12 @@ def _ordered_bounds(
 
 def _extremal_distribution(lot: _RewardComponent, worst: bool) -> RewardProbabilities | None:
     return extremal_reward_distribution(lot.built.ordered, lot.step_rewards, worst)
+
+
+def _distinct_ends(built: ComponentMdp) -> int:
+    """Return in how many states of the system a run of a component ends."""
+    explored = built.explored
+    return len({explored.game.packed(explored.states[at]) for at in built.terminal})
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure:
