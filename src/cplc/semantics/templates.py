@@ -178,7 +178,7 @@ class TemplateBuilder:
         self._check_replies(node, replies)
         acting = replace(scope, actor=actor_of(record))
         indices = tuple(resolved.LoopValue(binder) for binder in request.symbol.chain)
-        asked = resolved.Instance(request.symbol, (), indices, is_current=True, span=node.name.span)
+        request_instance = resolved.Instance(request.symbol, (), indices, is_current=True, span=node.name.span)
         answers: list[resolved.Instance] = []
         earlier: list[resolved.Tree] = []
         for reply in replies:
@@ -201,7 +201,7 @@ class TemplateBuilder:
                 record,
                 (sender,),
                 (
-                    resolved.Event("received", asked, node.name.span),
+                    resolved.Event("received", request_instance, node.name.span),
                     *conditions,
                     *earlier,
                     *_values(reply, record, updates),
@@ -210,10 +210,10 @@ class TemplateBuilder:
                 tuple(self._operations(means, scope)),
                 tuple(updates),
                 tuple(self._assignments(receipt, replace(scope, actor=actor_of(sender)))),
-                (asked,) if _is_repeatable(node) else (),
+                (request_instance,) if _is_repeatable(node) else (),
                 False,
                 _is_repeatable(node),
-                asked,
+                request_instance,
             )
             answers.append(resolved.Instance(symbol, (), indices, is_current=True, span=reply.name.span))
             earlier.append(resolved.Apply("!", (resolved.Apply("&", tuple(conditions), reply.span),), reply.span))

@@ -109,8 +109,8 @@ def recorded_plans(draw: st.DrawFn) -> Plan:
         asker = draw(st.sampled_from(plan.roles(path)))
         answers = draw(st.sampled_from(_ANSWERS)) if number < 2 else _ANSWERS[0]
         replies = " else ".join(f"r{number}{letter}{text}" for letter, (_, text) in zip("ab", answers, strict=False))
-        seen = [name for name in guards if asker in next(one for one in plan.messages if one.name == name).roles]
-        after = (f"after {draw(st.sampled_from(seen))}",) if seen and one_in(draw, 2) else ()
+        observed = [name for name in guards if asker in next(one for one in plan.messages if one.name == name).roles]
+        after = (f"after {draw(st.sampled_from(observed))}",) if observed and one_in(draw, 2) else ()
         writes = draw(st.sampled_from([(), (), ("on receipt b := !b",), ("on receipt w := (w + 1) % 3",)]))
         repeatable = one_in(draw, 2)
         clauses = (*after, *writes, f"returns {replies}")
