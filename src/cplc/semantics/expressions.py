@@ -20,6 +20,7 @@ from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
+from cplc.semantics.tree_types import as_number, enumeration, is_value
 from cplc.semantics.types import BOOL, DECIMAL, DURATION, INT, PATH, TEXT, TIME, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -66,7 +67,9 @@ class ExpressionChecker:
     ) -> None:
         self._problems = problems
         self._macro = macro
-        self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
+        self.references = References(
+            self._error, self._index, self._key, lambda name, scope: macro(name, scope, None) is not None
+        )
         self.names = SymbolLookup(self.references, self._error, self._index)
         self._modalities = ModalityChecker(self, self.names, self._error)
         self.unusable: set[resolved.MacroSymbol] = set()
@@ -114,8 +117,8 @@ class ExpressionChecker:
         self._nodes = 0
         if isinstance(expected, types.Bool):
             return self._condition(expr, scope, purpose)
-        tree, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
-        tree, type_ = resolved.as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
+        tree, type_ = self._expr(expr, scope, purpose, enumeration(expected))
+        tree, type_ = as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
         tree, type_ = self._as_amount(expr, tree, type_, expected)
         if not types.fits(type_, expected):
             self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {described(expected)}, found {described(type_)}")
@@ -144,8 +147,18 @@ class ExpressionChecker:
     def _index(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         return self._number(expr, scope, Purpose.CONSTANT)
 
+    def _key(self, expr: ast.Expr, scope: Scope, name: str) -> resolved.Tree:
+        """Return the index of an instance by key: a key of that block, or the number of an instance."""
+        tree, type_ = self._expr(expr, scope, Purpose.CONSTANT, None)
+        if type_ == types.Key(name) or (type_ == INT and isinstance(tree, resolved.LiteralTree)):
+            return tree
+        if not isinstance(type_, types.Unknown):
+            message = f"Expected {described(types.Key(name))}, found {described(type_)}"
+            self._error(rules.TYPE_MISMATCH, expr.span, message)
+        return resolved.LiteralTree(1)
+
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
-        tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
+        tree, type_ = as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
             self._error(
                 rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *_no_clock(type_)
@@ -573,7 +586,7 @@ class ExpressionChecker:
     def _order(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         """Return a comparison of numbers or of amounts of one type."""
         (left, left_type), (right, right_type) = (
-            resolved.as_number(*self._expr(operand, scope, purpose, None)) for operand in (expr.left, expr.right)
+            as_number(*self._expr(operand, scope, purpose, None)) for operand in (expr.left, expr.right)
         )
         left, left_type = self._as_amount(expr.left, left, left_type, right_type)
         right, right_type = self._as_amount(expr.right, right, right_type, left_type)
@@ -595,10 +608,10 @@ class ExpressionChecker:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)
         if left_name and (not right_name or not scope.declares(left_name)):
             right, right_type = self._expr(expr.right, scope, purpose, None)
-            left, left_type = self._expr(expr.left, scope, purpose, resolved.enumeration(right_type))
+            left, left_type = self._expr(expr.left, scope, purpose, enumeration(right_type))
         else:
             left, left_type = self._expr(expr.left, scope, purpose, None)
-            right, right_type = self._expr(expr.right, scope, purpose, resolved.enumeration(left_type))
+            right, right_type = self._expr(expr.right, scope, purpose, enumeration(left_type))
         if isinstance(left_type, types.Role) and isinstance(right_type, types.Role):
             same: resolved.Tree = resolved.FALSE
             if isinstance(left, resolved.RoleAt | resolved.LoopValue) and isinstance(
@@ -606,8 +619,8 @@ class ExpressionChecker:
             ):
                 same = resolved.SameRole(left, right)
             return (same if expr.op == "=" else resolved.Apply("!", (same,), expr.span)), BOOL
-        left, left_type = self._as_amount(expr.left, *resolved.as_number(left, left_type), right_type)
-        right, right_type = self._as_amount(expr.right, *resolved.as_number(right, right_type), left_type)
+        left, left_type = self._as_amount(expr.left, *as_number(left, left_type), right_type)
+        right, right_type = self._as_amount(expr.right, *as_number(right, right_type), left_type)
         if not types.fits(left_type, right_type):
             message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
             notes = _no_clock(left_type) or _no_clock(right_type) if INT in (left_type, right_type) else ()
@@ -616,7 +629,7 @@ class ExpressionChecker:
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not formulas about runs")
             return _WRONG
-        if isinstance(left_type, types.Bool) and not (resolved.is_value(left) and resolved.is_value(right)):
+        if isinstance(left_type, types.Bool) and not (is_value(left) and is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not conditions", hint)
             return _WRONG
