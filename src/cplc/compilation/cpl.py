@@ -19,7 +19,7 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Result
+    from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.compilation.never_reached import NeverReached
     from cplc.decision.next_send import Adviser
@@ -56,6 +56,8 @@ class CplCompilation(Compilation):
     channels: Channels | None = None
     protocol: str | None = None
     """Protocol of the file; None for the last one."""
+    is_of_one_key: bool = False
+    """True if each block with a key has one instance, whose declarations have no index: what a monitor follows."""
     load: Load | None = field(default=None, compare=False, repr=False)
     """Loader of imports; None to read from disk."""
     _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
@@ -84,6 +86,7 @@ class CplCompilation(Compilation):
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,
+            is_of_one_key=self.is_of_one_key,
             unread=unread_words(self._parsed[1]),
         )
 
@@ -298,7 +301,7 @@ class CplCompilation(Compilation):
         """
         model = self.model
         for question in self._hazards:
-            yield question.question.name, partial(_itself, question)
+            yield question.question.name, partial(replace, question)
         for index, declared in enumerate(model.properties):
             yield declared.name, partial(self._property, index)
         for check in model.checks:
@@ -337,7 +340,7 @@ class CplCompilation(Compilation):
         from cplc.checking.builtin_checks import in_range
 
         questions = (replace(one, unsupported=self.unsupported(one.formula)) for one in in_range(self.system))
-        return tuple(BoundQuestion(question, self.system) for question in questions)
+        return tuple(self._bind(question, self.system) for question in questions)
 
     def _property(self, index: int) -> BoundQuestion:
         from cplc.checking.results import Question
@@ -367,6 +370,14 @@ class CplCompilation(Compilation):
             instances=_instances(declared.instances, formula),
             unsupported=self.unsupported(formula),
         )
+        return self._bind(question, system)
+
+    def _bind(self, question: Question, system: System, related: Mapping[str, int] | None = None) -> BoundQuestion:
+        """Return the question with what proves its answer for any number of instances by key."""
+        if self.model.blocks:
+            from cplc.compilation.any_number import for_any_number
+
+            question = for_any_number(self.model, question, system, related)
         return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
@@ -384,6 +395,11 @@ class CplCompilation(Compilation):
         from cplc.lowering.lower import all_views
         from cplc.lowering.promises import debts_of
 
+        if self.model.blocks and self._changed is None:
+            from cplc.compilation.any_number import check_of_one_instance
+
+            if bound := check_of_one_instance(self, name, declared):
+                return bound
         views = all_views(self.model) if name == "aligned" else ()
         bounds = declared.bounds if declared is not None else ()
         system = self.system_with(self._observed(iter(views)), bounds=bounds)
@@ -395,11 +411,16 @@ class CplCompilation(Compilation):
             text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
             notes = self._assumption_notes(declared.assuming, bounds)
             question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
-        if declared is not None and self.model.data:
-            question = replace(question, data_notes=self._data_notes)
         if self.model.data:
-            question = replace(question, unsupported=self.unsupported(question.formula))
-        return BoundQuestion(question, system)
+            notes = () if declared is None else self._data_notes
+            question = replace(question, data_notes=notes, unsupported=self.unsupported(question.formula))
+        return self._bind(question, system)
+
+    @cached_property
+    def with_one_instance(self) -> CplCompilation:
+        """The protocol with one instance of each block with a key that stands for any number."""
+        counts = {one.key: "1" for one in self.model.blocks if not one.is_fixed}
+        return replace(self, parameters={**self.parameters, **counts}, _systems={}, _divisions={})
 
     @cached_property
     def _data_notes(self) -> tuple[str, ...]:
@@ -562,6 +583,7 @@ class CplCompilation(Compilation):
             system=system if is_own or wider is not self else None,
             unsupported=wider.unsupported(formula),
         )
+        question = self._bind(question, system, resolved.related).question
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
     def replay(self, recorded: Recorded) -> tuple[System, Replayed]:
@@ -660,14 +682,11 @@ class CplCompilation(Compilation):
     def mutants(self) -> Iterator[Mutant[CheckedModel]]:
         from cplc.mutation.mutants import mutants
 
-        return mutants(self.model)
+        # A mutant changes one instance, so that the others no longer stand for it.
+        return mutants(replace(self.model, blocks=tuple(replace(one, is_fixed=True) for one in self.model.blocks)))
 
     def mutated(self, model: CheckedModel) -> CplCompilation:
         return replace(self, _changed=model, _systems={}, _divisions={})
-
-
-def _itself(question: BoundQuestion) -> BoundQuestion:
-    return question
 
 
 def _instances(declared: Iterable[tuple[str, int]], formula: Formula) -> tuple[str, ...]:
