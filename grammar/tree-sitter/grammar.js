@@ -85,7 +85,9 @@ module.exports = grammar({
     agent: ($) => seq('agent', field('name', $.name), 'plays', list($.reference), $.block),
     goal: ($) => seq('goal', $.expression),
     value: ($) => seq('value', list(seq($.reference, ':', optional(choice('+', '-')), $.number))),
-    belief: ($) => seq('believes', $.reference, optional($.when), ':', bars($.event)),
+    belief: ($) => seq(
+      'believes', $.reference, optional($.when), optional(seq('within', choice($.duration, $.expression))), ':', bars($.event),
+    ),
     event: ($) => seq($.reference, optional($.parentheses), $.number, optional(seq('..', $.number))),
     decision: ($) => seq('chooses', bars($.reference), optional($.when)),
     when: ($) => seq('when', $.expression),

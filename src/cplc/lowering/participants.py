@@ -145,8 +145,10 @@ class _Lowering:
     def _belief(self, belief: m.Belief) -> Belief:
         events = tuple(map(self._event, belief.events))
         when = _when(belief.condition)
-        text = f"{belief.role}{when}: {' | '.join(event.text for event in belief.events)}"
-        return Belief(belief.role, condition(belief.condition, self.seen), events, text, belief.span)
+        within = "" if belief.within is None else f" within {belief.within}"
+        text = f"{belief.role}{when}{within}: {' | '.join(event.text for event in belief.events)}"
+        holds = condition(belief.condition, self.seen)
+        return Belief(belief.role, holds, events, text, belief.span, belief.within)
 
     def _event(self, event: m.Event) -> Event:
         """Return the event with its steps; silence has none."""

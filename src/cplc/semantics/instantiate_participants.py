@@ -13,7 +13,11 @@ from cplc.language.decimals import decimal
 from cplc.language.words import SILENT
 from cplc.records import dataclass
 from cplc.semantics import model, resolved
-from cplc.semantics.instances import InstanceTable, PendingInstance, Values
+from cplc.semantics.instances import (
+    InstanceTable,
+    PendingInstance,
+    Values,
+)
 from cplc.semantics.instantiate import range_text, shown
 from cplc.semantics.instantiate_bounds import BoundInstantiator
 from cplc.semantics.instantiate_terms import Resolver
@@ -46,10 +50,13 @@ class ParticipantInstantiator:
         self._bounds = bounds
 
     @cached_property
-    def _some_line_counts_ticks(self) -> bool:
-        """True if an `analyze` line assumes a bound in ticks, so that time passes in its model."""
+    def _something_is_bounded(self) -> bool:
+        """True if a belief, or an assumption of an `analyze` line, is bounded in ticks."""
         lines = (one.body for one in self._table.other_declarations if isinstance(one.body, resolved.Analyze))
-        return any(assumed.within is not None for line in lines for assumed in line.node.assuming)
+        agents = (one.body for one in self._table.agents.values())
+        return any(assumed.within is not None for line in lines for assumed in line.node.assuming) or any(
+            _has_bounded_belief(agent.items) for agent in agents
+        )
 
     def valid_participants(self) -> tuple[model.Participant, ...]:
         """Return the participants without errors."""
@@ -95,11 +102,11 @@ class ParticipantInstantiator:
         resolver = Resolver(self._table, pending.protocol_instance, values)
         match item:
             case resolved.Goal(condition, span):
-                resolver.has_ticks |= self._some_line_counts_ticks
+                resolver.has_ticks |= self._something_is_bounded
                 draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span), span=span))
             case resolved.Worth():
                 self._worth(item, draft, resolver)
-            case resolved.Belief(role, _, _, span):
+            case resolved.Belief(role, _, _, _, span):
                 agent = resolver.role(role)
                 seeing = Resolver(
                     self._table,
@@ -108,7 +115,8 @@ class ParticipantInstantiator:
                     VisibilityCheck(self._table, draft.name, "believes this", draft.roles),
                 )
                 if agent is not None and self._table.count_node(span, rules.TOO_LARGE):
-                    self._belief(item, agent, draft, resolver, seeing)
+                    within = self._bounds.ticks(item.within, resolver, span)
+                    self._belief(item, agent, draft, resolver, seeing, within)
             case resolved.Decision():
                 seeing = Resolver(
                     self._table,
@@ -140,7 +148,13 @@ class ParticipantInstantiator:
     # --- beliefs --------------------------------------------------------------------------------
 
     def _belief(
-        self, item: resolved.Belief, role: model.Role, draft: _Draft, resolver: Resolver, seeing: Resolver
+        self,
+        item: resolved.Belief,
+        role: model.Role,
+        draft: _Draft,
+        resolver: Resolver,
+        seeing: Resolver,
+        within: int | None,
     ) -> None:
         condition = seeing.term(item.condition)
         events = [event for one in item.events for event in self._event(one, resolver)]
@@ -174,7 +188,7 @@ class ParticipantInstantiator:
             self._table.problems.report(
                 rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"
             )
-        draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
+        draft.beliefs.append(model.Belief(role.name, condition, tuple(events), within, span=item.span))
 
     def _event(self, event: resolved.BeliefEvent, resolver: Resolver) -> Iterator[model.Event]:
         chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
@@ -241,6 +255,15 @@ class _BelievedEvents:
 
 
 _ANY = "any"
+
+
+def _has_bounded_belief(items: Iterable[resolved.AgentItem]) -> bool:
+    return any(
+        _has_bounded_belief(item.body)
+        if isinstance(item, resolved.Each)
+        else isinstance(item, resolved.Belief) and item.within is not None
+        for item in items
+    )
 
 
 def _threshold(node: ast.Threshold) -> model.Threshold:

@@ -29,7 +29,7 @@ Watch = Callable[[t.Term, Span], None]
 TIME_PASSES: Final = (
     "time passes if a commitment has a deadline (`within` or `expires`), a channel a bound (`channel within k`), "
     "a guard asks for an age (`age(c) < k`), a content counts ticks, "
-    "or the question assumes a bound (`assuming R within k`)"
+    "the question assumes a bound (`assuming R within k`), or a belief has one (`believes R within k: …`)"
 )
 """The ways by which a question gets ticks."""
 

@@ -370,6 +370,8 @@ class Belief(Spanned):
     condition: Term
     """Over what the participant sees."""
     events: tuple[Event, ...]
+    within: int | None = None
+    """The most ticks from the draw of an outcome until it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +451,8 @@ class CheckedModel:
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()
     """Bounds that a question assumes of this copy of the model; none in the model of a file."""
+    is_timed: bool = False
+    """True in the copy of the model for a participant whose goals count ticks."""
     powers: tuple[Power, ...] = ()
     tick: int | None = None
     """Nanoseconds of a tick, if the protocol declares them."""
@@ -501,7 +505,8 @@ class CheckedModel:
         """Return whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
         return (
-            any(timed)
+            self.is_timed
+            or any(timed)
             or bool(self.ages or self.channel_delays or self.bounds)
             or any(map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims))))
         )

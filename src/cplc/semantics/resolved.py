@@ -653,6 +653,7 @@ class Belief:
     role: RoleTree
     condition: Tree
     events: tuple[BeliefEvent, ...]
+    within: Tree | None
     span: Span
 
 

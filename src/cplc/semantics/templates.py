@@ -433,7 +433,7 @@ class TemplateBuilder:
             self._problems.report(rules.BAD_TICK, part.node.protocol.span, message, hint)
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
-        within = None if channel.within is None else self._expression_checker.number(channel.within, scope)
+        within = None if channel.within is None else self._expression_checker.ticks(channel.within, scope)
         number = self._expression_checker.number
         options = (
             channel.is_unordered,

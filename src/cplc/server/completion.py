@@ -452,12 +452,14 @@ class _Place:
         at = self.at
         begun = next((token.text for token in reversed(at.since) if token.text in (*_OF_AGENTS, "when", ":")), None)
         if begun is None or (at.is_operand_before and begun not in ("believes", "value")):
+            item = next((token.text for token in reversed(at.since) if token.text in _OF_AGENTS), None)
             yield from _words(("when",) if begun in ("chooses", ":") else ())
+            yield from _words(("within",) if (begun, item) == ("when", "believes") else ())
             yield from _words((*_OF_AGENTS, "for"))
         elif begun in ("goal", "when"):
             yield from self._formula()
         elif begun == "believes":
-            yield from _words(("when",)) if at.is_operand_before else self.roles()
+            yield from _words(("when", "within")) if at.is_operand_before else self.roles()
         elif not at.is_operand_before:
             yield from self.of("message", "part")
 

@@ -383,11 +383,12 @@ class Event(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Belief(Spanned):
-    """``believes Buyer when ordered: pay 0.9 | refuse 0.1``."""
+    """``believes Buyer when ordered within 2: pay 0.9 | refuse 0.1``."""
 
     role: Ref
     condition: Expr | None
     events: tuple[Event, ...]
+    within: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

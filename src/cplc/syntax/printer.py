@@ -273,9 +273,9 @@ def _agent_item(tree: ast.AgentItem) -> list[str]:
             return [f"goal {formula(condition)}"]
         case ast.Values(worths):
             return [f"value {', '.join(f'{reference(w.message)}: {decimal(w.amount.value)}' for w in worths)}"]
-        case ast.Belief(role, condition, events):
+        case ast.Belief(role, condition, events, within):
             when = f" when {formula(condition)}" if condition is not None else ""
-            return [f"believes {reference(role)}{when}: {' | '.join(map(_event, events))}"]
+            return [f"believes {reference(role)}{when}{_within(within)}: {' | '.join(map(_event, events))}"]
         case ast.Decision(messages, condition):
             when = f" when {formula(condition)}" if condition is not None else ""
             return [f"chooses {' | '.join(map(reference, messages))}{when}"]

@@ -365,7 +365,9 @@ class Conversion:
                 events = self._readable(node.events, self._event)
                 if len(events) < len(node.events):
                     self._unread += 1
-                return ast.Belief(self.reference(node.role), when, events, span=span)
+                within = self._only("`within`", node.bounds)
+                bound = self.expression(within.ticks) if within else None
+                return ast.Belief(self.reference(node.role), when, events, bound, span=span)
             case "Decision":
                 return ast.Decision(self.references(node.messages), self._when(node), span=span)
             case other:

@@ -183,7 +183,7 @@ _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
     st.one_of(
         st.builds(ast.Goal, expressions(), span=_here),
         st.builds(ast.Values, _some(st.builds(ast.Worth, refs, _amounts, span=_here), 1), span=_here),
-        st.builds(ast.Belief, refs, _maybe, _some(_events, 1), span=_here),
+        st.builds(ast.Belief, refs, _maybe, _some(_events, 1), _maybe, span=_here),
         st.builds(ast.Decision, _some(refs, 1), _maybe, span=_here),
     ),
     lambda inner: st.builds(ast.Each, names, _domains(expressions()), _some(inner), span=_here),
