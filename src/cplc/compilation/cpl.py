@@ -262,9 +262,7 @@ class CplCompilation(Compilation):
         return self._advisers[agent]
 
     def _bounded(self, bounds: tuple[Bound, ...], *, is_timed: bool = False) -> CheckedModel:
-        if not bounds and not is_timed:
-            return self.model
-        return replace(self.model, bounds=bounds, is_timed=is_timed)
+        return replace(self.model, bounds=bounds, is_timed=is_timed) if bounds or is_timed else self.model
 
     def _system_of(self, formula: Term, bounds: tuple[Bound, ...] = ()) -> tuple[System, bool]:
         """Return the system for a formula under assumed bounds, and whether it is specific to the question.
@@ -431,8 +429,8 @@ class CplCompilation(Compilation):
     @cached_property
     def with_one_instance(self) -> CplCompilation:
         """The protocol with one instance of each block with a key that stands for any number."""
-        counts = {one.key: "1" for one in self.model.blocks if not one.is_fixed}
-        return replace(self, parameters={**self.parameters, **counts}, _systems={}, _divisions={})
+        given = {**{one.key: "1" for one in self.model.blocks}, **self.parameters}
+        return replace(self, parameters=given, _systems={}, _divisions={})
 
     @cached_property
     def _data_notes(self) -> tuple[str, ...]:
@@ -639,16 +637,9 @@ class CplCompilation(Compilation):
         return () if note is None else (note,)
 
     def _bounds_text(self, bounds: tuple[Bound, ...]) -> tuple[tuple[str, int], ...]:
-        """Return each role of which all messages have one bound, or else each message, with the bound."""
-        ticks = {message: bound.ticks for bound in bounds for message in bound.messages}
-        texts: dict[str, int] = {}
-        for role in self.model.roles:
-            own = [message.name for message in self.model.messages if message.sender == role.name]
-            if own and len({ticks.get(name) for name in own}) == 1 and own[0] in ticks:
-                texts[role.name] = ticks[own[0]]
-            else:
-                texts |= {name: ticks[name] for name in own if name in ticks}
-        return tuple(texts.items())
+        from cplc.compilation.forced_messages import bounds_text
+
+        return bounds_text(self.model, bounds) if bounds else ()
 
     def formatted(self) -> Formatted:
         from cplc.formatter import format_source

@@ -158,8 +158,8 @@ class ExpressionChecker:
         if type_ == types.Key(name) or (type_ == INT and isinstance(tree, resolved.LiteralTree)):
             return tree
         if not isinstance(type_, types.Unknown):
-            message = f"Expected {described(types.Key(name))}, found {described(type_)}"
-            self._error(rules.TYPE_MISMATCH, expr.span, message)
+            wanted = described(types.Key(name))
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {wanted}, found {described(type_)}")
         return resolved.LiteralTree(1)
 
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
@@ -627,7 +627,8 @@ class ExpressionChecker:
         left, left_type = self._as_amount(expr.left, *as_number(left, left_type), right_type)
         right, right_type = self._as_amount(expr.right, *as_number(right, right_type), left_type)
         if not types.fits(left_type, right_type):
-            message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
+            what = described(left_type)
+            message = f"{what[:1].upper()}{what[1:]} cannot be compared with {described(right_type)}"
             notes = _no_clock(left_type) or _no_clock(right_type) if INT in (left_type, right_type) else ()
             self._error(rules.TYPE_MISMATCH, expr.span, message, *notes)
             return _WRONG
@@ -650,10 +651,6 @@ class ExpressionChecker:
         binder = resolved.Binder(name, domain, expr.variable.span)
         body, type_ = self.path_formula(expr.body, scope.with_local(name, binder), purpose)
         return resolved.Quantified(expr.kind, binder, body, expr.span), type_
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _no_clock(type_: Type) -> tuple[Note, ...]:
