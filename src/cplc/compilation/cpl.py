@@ -56,8 +56,7 @@ class CplCompilation(Compilation):
     channels: Channels | None = None
     protocol: str | None = None
     """Protocol of the file; None for the last one."""
-    is_of_one_key: bool = False
-    """True if each block with a key has one instance, whose declarations have no index: what a monitor follows."""
+    is_of_one_key: bool = False  # each block with a key has one instance, whose declarations have no index
     load: Load | None = field(default=None, compare=False, repr=False)
     """Loader of imports; None to read from disk."""
     _systems: dict[tuple[Kept, bool], System] = field(default_factory=dict, compare=False, repr=False)
