@@ -21,6 +21,7 @@ from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.tree_types import as_number, enumeration, is_value
+from cplc.semantics.type_notes import condition_of, no_clock, no_sum
 from cplc.semantics.types import BOOL, DECIMAL, DURATION, INT, PATH, TEXT, TIME, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -162,12 +163,13 @@ class ExpressionChecker:
             self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {wanted}, found {described(type_)}")
         return resolved.LiteralTree(1)
 
-    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
+    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose, *, in_sum: bool = False) -> resolved.Tree:
+        if isinstance(expr, ast.Duration) and purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
+            return self._ticks_of(expr, scope)
         tree, type_ = as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            self._error(
-                rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *_no_clock(type_)
-            )
+            notes = no_sum(type_) if in_sum else no_clock(type_)
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *notes)
         return tree if type_ == INT else resolved.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
@@ -188,7 +190,7 @@ class ExpressionChecker:
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 message = f"Expected a condition, found {described(type_)}"
-                self._error(rules.TYPE_MISMATCH, expr.span, message, *_condition_of(expr, type_))
+                self._error(rules.TYPE_MISMATCH, expr.span, message, *condition_of(expr, type_))
         return resolved.FALSE
 
     def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
@@ -232,7 +234,7 @@ class ExpressionChecker:
             case ast.Amount(text):
                 return self._amount(expr, currency_in(text))
             case ast.Duration(text):
-                return (self._ticks_of(expr, scope), INT) if purpose is Purpose.DEADLINE else self._duration(expr, text)
+                return self._duration(expr, text)
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
@@ -543,9 +545,8 @@ class ExpressionChecker:
         op = expr.op
         match op:
             case "+" | "-" | "*" | "%":
-                operands = (
-                    self._number(expr.left, scope, purpose),
-                    self._number(expr.right, scope, purpose),
+                operands = tuple(
+                    self._number(operand, scope, purpose, in_sum=True) for operand in (expr.left, expr.right)
                 )
                 return resolved.Apply(op, operands, expr.span), INT
             case "<" | "<=" | ">" | ">=":
@@ -604,7 +605,7 @@ class ExpressionChecker:
             if not types.fits(type_, INT):
                 expected = described(left_type) if is_amount else "a number"
                 actual = described(right_type if is_amount else type_)
-                notes = _no_clock(left_type if is_amount else type_) if INT in (left_type, right_type) else ()
+                notes = no_clock(left_type if is_amount else type_) if INT in (left_type, right_type) else ()
                 self._error(rules.TYPE_MISMATCH, operand.span, f"Expected {expected}, found {actual}", *notes)
                 return _WRONG
         return resolved.Apply(expr.op, (left, right), expr.span), BOOL
@@ -629,7 +630,7 @@ class ExpressionChecker:
         if not types.fits(left_type, right_type):
             what = described(left_type)
             message = f"{what[:1].upper()}{what[1:]} cannot be compared with {described(right_type)}"
-            notes = _no_clock(left_type) or _no_clock(right_type) if INT in (left_type, right_type) else ()
+            notes = no_clock(left_type) or no_clock(right_type) if INT in (left_type, right_type) else ()
             self._error(rules.TYPE_MISMATCH, expr.span, message, *notes)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
@@ -651,16 +652,6 @@ class ExpressionChecker:
         binder = resolved.Binder(name, domain, expr.variable.span)
         body, type_ = self.path_formula(expr.body, scope.with_local(name, binder), purpose)
         return resolved.Quantified(expr.kind, binder, body, expr.span), type_
-
-
-def _no_clock(type_: Type) -> tuple[Note, ...]:
-    """Return the advice for a time or duration where ticks are counted."""
-    if type_ not in (TIME, DURATION):
-        return ()
-    return (
-        Note(f"{described(type_)} is data: no time passes by it. Deadlines and `age` count ticks, as in `within 36 h`"),
-        Note("a deadline that a message names is a number of ticks: `offer(days: 1..30)` and `within offer.days`"),
-    )
 
 
 def _bare_name(expr: ast.Expr) -> str | None:
@@ -686,15 +677,3 @@ def tick_length(protocol: ast.Protocol) -> int | None:
     """Return the nanoseconds of a tick that a protocol declares; None without a valid declaration."""
     lengths = (nanoseconds(one.length.text) for one in protocol.declarations if isinstance(one, ast.Clock))
     return next(lengths, None) or None
-
-
-def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
-    """Return the conditions that a role, a number or a value could be meant as."""
-    text = expr.span.text
-    match type_:
-        case types.Role():
-            return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
-        case types.Int() | types.Enum() | types.Data() if isinstance(expr, ast.Ref):
-            return (Note(f"compare it, as in `{text} = …`"),)
-        case _:
-            return ()
