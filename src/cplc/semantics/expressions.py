@@ -159,8 +159,8 @@ class ExpressionChecker:
         if type_ == types.Key(name) or (type_ == INT and isinstance(tree, resolved.LiteralTree)):
             return tree
         if not isinstance(type_, types.Unknown):
-            wanted = described(types.Key(name))
-            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {wanted}, found {described(type_)}")
+            message = f"Expected {described(types.Key(name))}, found {described(type_)}"
+            self._error(rules.TYPE_MISMATCH, expr.span, message)
         return resolved.LiteralTree(1)
 
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose, *, in_sum: bool = False) -> resolved.Tree:
