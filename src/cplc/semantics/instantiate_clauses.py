@@ -33,7 +33,6 @@ from cplc.statespace.graph_algorithms import circle_from, cycles
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
-
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 
 
@@ -285,6 +284,7 @@ class ClauseInstantiator:
             repeatable=body.repeatable,
             scope=pending.scope,
             request=None if body.request is None else plain.instance(body.request),
+            key=self._table.scope_keys.get(pending.scope),
             span=symbol.span,
         )
 
@@ -341,7 +341,7 @@ class ClauseInstantiator:
         first: dict[str, Span] = {}
         plain = Resolver(self._table, pending.protocol_instance, pending.values)
         for assignment in assignments:
-            target = plain.variable(assignment.role, assignment.variable, assignment.span)
+            target = plain.variable(assignment.role, assignment.variable, assignment.span, assignment.key)
             value = resolver.operand(assignment.value)
             if not isinstance(target, t.Var) or value is None:
                 continue

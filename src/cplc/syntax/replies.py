@@ -20,12 +20,12 @@ def as_message(request: ast.Message, reply: ast.Reply, variables: Mapping[str, a
 
 
 def variables_of(
-    role: ast.Ref, declarations: Iterable[ast.Declaration], loops: Iterable[ast.For]
+    role: ast.Ref, declarations: Iterable[ast.Declaration], loops: Iterable[ast.Declaration]
 ) -> dict[str, ast.RoleVariable]:
     """Return the variables of a role of this protocol, named by itself or by the variable of a loop over its family."""
     name = role.segments[0].name.text
     for loop in loops:
-        if loop.variable.text == name and isinstance(loop.domain, ast.Ref):
+        if isinstance(loop, ast.For) and loop.variable.text == name and isinstance(loop.domain, ast.Ref):
             name = loop.domain.segments[0].name.text
     return variables_named(name, declarations)
 
