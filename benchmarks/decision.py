@@ -43,7 +43,7 @@ importlib.import_module("numpy")  # loaded before the measurement
 _EXAMPLE = Path(__file__).parents[1] / "examples" / "ecommerce.cpl"
 _ONE = 0.846415
 _SERVED = 0.1 + 0.9 * 0.9
-"""What the seller that decides by itself keeps if it serves one buyer."""
+"""Conformance of a plan of the seller that serves one buyer."""
 _LONGEST_ADVICE = 0.05
 """Seconds that advice in the middle of a run may take."""
 _STORM_STATES = 200_000
