@@ -11,7 +11,7 @@ from cplc.logic.expressions import Expr, reads, value_text
 from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.findings import Duplicate, OutOfOrder, Rejected, TooLate
 from cplc.monitoring.state_tracker import States, StateTracker
-from cplc.system.model import Variable
+from cplc.system.model import System, Variable
 from cplc.system.printer import condition_text
 
 _MOST: Final = 8
@@ -38,7 +38,8 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
         is_sent = any(tracker.system.steps[one].event in own for one in tracker.visible_steps)
         values = " with these values" if is_sent and not resolved.ways else ""
         return OutOfOrder, (f"no step of the protocol allows it{values}",)
-    because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in nearest))[:_MOST]
+    missing = (_nearest(tracker, condition, at) for condition in nearest)
+    because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in missing))[:_MOST]
     step = tracker.system.steps[resolved.ways[0][0]]
     if step.kind == "receive":
         return OutOfOrder, ("it is not in transit",)
@@ -65,6 +66,24 @@ def _failing(tracker: StateTracker, step: int, state: int) -> list[Expr]:
     guard = tracker.system.steps[step].guard
     parts: Sequence[Expr] = guard.operands if isinstance(guard, e.And) else (guard,)
     return [part for part in parts if not tracker.packing.condition(part)(state)]
+
+
+def _nearest(tracker: StateTracker, condition: Expr, state: int) -> Expr:
+    """Return the failing part of a condition: of a disjunction, those operands with the fewest failing conditions."""
+    match condition:
+        case e.And(operands):
+            failing = [one for one in operands if not tracker.packing.condition(one)(state)]
+            return e.conj(_nearest(tracker, one, state) for one in failing)
+        case e.Or(operands):
+            parts = [_nearest(tracker, one, state) for one in operands]
+            fewest = min(map(_count, parts))
+            return e.disj(one for one in parts if _count(one) == fewest)
+        case _:
+            return condition
+
+
+def _count(condition: Expr) -> int:
+    return sum(1 for _ in e.conjuncts(condition))
 
 
 def _says_sent(tracker: StateTracker, condition: Expr, own: set[str]) -> bool:
@@ -115,7 +134,7 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
                 now = tracker.packing.value(name, state)
                 required = "" if isinstance(condition, e.Not) else f", not {value}"
                 return f"`{variable.about}` is {now}{required}"
-        case e.Or(operands) if operands and all(_is_short(one) for one in operands):
+        case e.Or(operands) if operands and all(_is_short(system, one) for one in operands):
             return " and ".join(dict.fromkeys(_words(tracker, one, state) for one in operands))
         case _:
             pass
@@ -137,8 +156,11 @@ def _is_copy(tracker: StateTracker, *names: str) -> bool:
     return all(tracker.system.variable[name].kind == "copy" for name in names)
 
 
-def _is_short(condition: Expr) -> bool:
-    return isinstance(condition, e.Read | e.Equal) and len(reads(condition)) == 1
+def _is_short(system: System, condition: Expr) -> bool:
+    """Tell whether the condition has a text of its own that is shorter than a formula with its values."""
+    names = reads(condition)
+    is_single = isinstance(condition, e.Read | e.Equal) and len(names) == 1
+    return is_single and all(system.variable[name].kind not in ("own", "field") for name in names)
 
 
 def _done(tracker: StateTracker, variable: Variable) -> str:
