@@ -195,6 +195,8 @@ class _Place:
             return self._members()
         if at.last == "@":
             return self.roles()
+        if at.bracket == "(" and self._follows_returns():
+            return self._variables_of_records()
         if at.bracket and (bracketed := self._in_bracket()) is not None:
             return bracketed
         return self._in_agent() if at.block == "agent" else self._in_statement()
@@ -393,9 +395,16 @@ class _Place:
             return iter(self.of("commitment", "part")) if last in GRANTABLE else self._beginning()
         return self.roles() if last in ("empower", ",") else _words(("to",))
 
+    def _follows_returns(self) -> bool:
+        """Return whether the parenthesis around the place is that of an answer: `returns m(` or `else m(`."""
+        # The nearest token comes first.
+        texts = [token.text for token in self.compiled.tokens.before(self.at.start)]
+        opening = texts.index("(") if "(" in texts else len(texts)
+        return texts[opening + 2 : opening + 3] in (["returns"], ["else"])
+
     def _variables_of_records(self) -> Iterator[lsp.CompletionItem]:
         """Yield the variables whose values an answer may have."""
-        for declared in self.declarations:
+        for declared in self.compiled.index.declared.values():
             owner = None if declared.inside is None else declared.inside.node
             if declared.kind == "variable" and isinstance(owner, ast.Role) and owner.is_record:
                 yield _declared(declared)
@@ -414,8 +423,6 @@ class _Place:
                 texts = [token.text for token in at.since]
                 if "returns" in texts and last in ("returns", "else"):
                     return iter(())  # a new name
-                if "returns" in texts and texts.count("(") > texts.count(")"):
-                    return self._variables_of_records()
                 if last == "->" or (last == "," and "->" in texts and ":" not in texts):
                     return self.roles()
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):
