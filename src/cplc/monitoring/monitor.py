@@ -269,6 +269,11 @@ class Monitor:
         """Tell whether a case has ended, as long as the monitor remembers it."""
         return self._ended.get(case) == "over"
 
+    def is_lost(self, case: str) -> bool:
+        """Tell whether a case was given up, since too many states are possible: nothing is decided about it."""
+        open_case = self._cases.get(case)
+        return open_case is not None and open_case.states == _LOST
+
     def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
         """Return the status of every commitment and claim of a case."""
         open_case = self._cases.get(case) or Case(self._tracker.initial)
