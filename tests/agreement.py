@@ -472,7 +472,9 @@ def protocols_compared(
     figures: Figures, engines: Sequence[EngineName], count: int, commitments: bool
 ) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
-        compare_protocol(data.draw(protocols(formula_count=count, commitments=commitments)), engines, figures)
+        has_groups = not data.draw(st.integers(0, 3))
+        drawn = protocols(formula_count=count, commitments=commitments, has_groups=has_groups)
+        compare_protocol(data.draw(drawn), engines, figures)
 
     return compare
 

@@ -82,7 +82,9 @@ module.exports = grammar({
     agent: ($) => seq('agent', field('name', $.name), 'plays', list($.reference), $.block),
     goal: ($) => seq('goal', $.expression),
     value: ($) => seq('value', list(seq($.reference, ':', optional(choice('+', '-')), $.number))),
-    belief: ($) => seq('believes', $.reference, optional($.when), ':', bars($.event)),
+    belief: ($) => seq(
+      'believes', $.reference, optional($.when), optional(seq('within', choice($.duration, $.expression))), ':', bars($.event),
+    ),
     event: ($) => seq($.reference, optional($.parentheses), $.number, optional(seq('..', $.number))),
     decision: ($) => seq('chooses', bars($.reference), optional($.when)),
     when: ($) => seq('when', $.expression),
@@ -138,7 +140,7 @@ module.exports = grammar({
     braces: ($) => seq('{', repeat($._token), '}'),
     _token: ($) => choice(
       $.identifier, $.number, $.amount, $.string, $.operator_name, $.parentheses, $.brackets, $.braces, ...words.quantifiers, 'in', 'claim',
-      'C', ...signs, ...others,
+      'any', 'each', 'C', ...signs, ...others,
     ),
 
     identifier: () => /[A-Za-z_]\w*/,

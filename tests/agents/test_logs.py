@@ -18,6 +18,8 @@ _FOLDER = Path(__file__).parent
 _MANUAL = Path(__file__).parents[2] / "docs" / "agents"
 _PROTOCOLS = {
     "a2a_task": ("a2a", "Task"),
+    "ap2_human_not_present": ("ap2", "HumanNotPresent"),
+    "ap2_human_present": ("ap2", "HumanPresent"),
     "x402_auth_capture": ("x402", "AuthCapture"),
     "x402_exact": ("x402", "Exact"),
 }

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from cplc.decision.backward_induction import layered, reachability_values, reward_values, states_of_depths
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.fixed_choices import numbered, with_plan
-from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, EventProbability
+from cplc.decision.game import CERTAIN, NO_STEP, ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import ObservedMdp, fixed
 from cplc.decision.participation import _reached, reached_by_acting, takes_part

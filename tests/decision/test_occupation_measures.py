@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.support.decision_verdicts import analysis_of
 
 from cplc.decision import Analysis
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.belief_draws import EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp
 from cplc.decision.occupation_measures import Answer, Demand, best_randomised, is_available

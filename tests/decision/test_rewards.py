@@ -10,7 +10,7 @@ import pytest
 from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
 
 from cplc.decision import Analysis, Bounds, TotalReward, analyse
-from cplc.decision.game import event_probabilities
+from cplc.decision.belief_draws import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
 from cplc.system.model import System

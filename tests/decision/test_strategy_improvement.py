@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import EXIT, Action, Node, _solve_single_player
-from cplc.decision.game import EventProbability
 from cplc.decision.results import Number
 from cplc.decision.rewards import _SinglePlayerRewards
 from cplc.decision.strategy_improvement import certified_bounds

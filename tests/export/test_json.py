@@ -44,7 +44,9 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(Agent(**_tuples(entry, "local")) for entry in data["agents"]),
         tuple(Shared(**entry) for entry in data["shared"]),
         tuple(map(_message, data["messages"])),
-        tuple(Commitment(**_views(_read(c, "antecedent", "consequent", "on_course"))) for c in data["commitments"]),
+        tuple(
+            Commitment(**_views(_read(_sides(c), "antecedent", "consequent", "on_course"))) for c in data["commitments"]
+        ),
         tuple(map(_step, data["steps"])),
         tuple(
             Justice(
@@ -63,6 +65,15 @@ def system_of(data: dict[str, Any]) -> System:
         expr_of(data["start"]),
         powers=tuple(Power(**power) for power in data.get("powers", ())),
     )
+
+
+def _sides(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a commitment with each side as one text, a group in braces."""
+    data = dict(data)
+    for several, one in (("debtors", "debtor"), ("creditors", "creditor")):
+        if several in data:
+            data[one] = "{" + ", ".join(data.pop(several)) + "}"
+    return data
 
 
 def _message(data: dict[str, Any]) -> Message:

@@ -88,7 +88,7 @@ def compiled(text: str) -> CplCompilation:
     return compilation
 
 
-@given(protocols(), st.sampled_from(["logged", "inferred"]), st.data())
+@given(protocols() | protocols(has_groups=True), st.sampled_from(["logged", "inferred"]), st.data())
 def test_message_allowed_iff_some_possible_state_enables_it(
     sample: Sample, deliveries: Deliveries, data: st.DataObject
 ) -> None:

@@ -401,17 +401,27 @@ def honourable(walk: Walk) -> bool:
     def states(goal: Callable[[State], bool]) -> frozenset[Key]:
         return frozenset(node_key for node_key, state in walk.states.items() if goal(state))
 
+    def sends(role: str) -> frozenset[int]:
+        steps = enumerate(walk.system.steps)
+        return frozenset(n for n, step in steps if step.kind in {"send", "exchange"} and step.actor == role)
+
     def keeps(commitment: Commitment) -> bool:
-        sends = {
-            number
-            for number, step in enumerate(walk.system.steps)
-            if step.kind in {"send", "exchange"} and step.actor == commitment.debtor
-        }
-        game = Game(walk.edges, {commitment.debtor: frozenset(sends)}, justice)
         active = {node_key for node_key, state in walk.states.items() if state[commitment.variable] == "active"}
+        alone = [able(commitment, (debtor,)) for debtor in commitment.debtors]
+        match commitment.answerable:
+            case "any":
+                return active <= frozenset().union(*alone)
+            case "each":
+                return all(active <= states_of_one for states_of_one in alone)
+            case "all":
+                return active <= able(commitment, commitment.debtors)
+
+    def able(commitment: Commitment, group: tuple[str, ...]) -> frozenset[Key]:
+        """Return the states from which the group keeps the commitment, whatever others do."""
+        game = Game(walk.edges, {role: sends(role) for role in group}, justice)
         if commitment.within is not None and not commitment.content:
             consequent = states(lambda state: holds(commitment.consequent, state))
-            return active <= game.reaches(frozenset(walk.states), consequent)
+            return frozenset(game.reaches(frozenset(walk.states), consequent))
         is_open = states(lambda state: state[commitment.variable] in OPEN)
         done = states(lambda state: state[commitment.variable] in DONE)
         lasting: frozenset[Key] = frozenset()
@@ -419,7 +429,7 @@ def honourable(walk: Walk) -> bool:
             on_course_states = states(lambda state: on_course(commitment, state))
             idle = states(lambda state: state[commitment.variable] in {*DONE, "null", "conditional"})
             lasting = on_course_states & game.stays(on_course_states | idle)
-        return active <= game.reaches(is_open, done | lasting)
+        return frozenset(game.reaches(is_open, done | lasting))
 
     return all(map(keeps, walk.system.commitments))
 
@@ -445,6 +455,18 @@ def test_every_check_has_its_definition() -> None:
 @given(sample=protocols())
 def test_checks_match_definition(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
     note(sample.text)
+    compare_checks(sample, engine)
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+@examples(25)
+@given(sample=protocols(has_groups=True))
+def test_checks_of_groups_match_definition(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
+    note(sample.text)
+    compare_checks(sample, engine)
+
+
+def compare_checks(sample: Sample, engine: Literal["explicit", "symbolic"]) -> None:
     compilation = CplCompilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     with_views = lower(compilation.model, frozenset(all_views(compilation.model)))

@@ -14,6 +14,7 @@ from tests.reference.states import Graph, TooLarge
 from tests.support.generators.property_formulas import (
     Sample,
     conditional_validities,
+    group_validities,
     protocols,
     social_validities,
     strategic_protocols,
@@ -108,6 +109,16 @@ def test_queues_hold_messages_in_order(sample: Sample) -> None:
         check_verdicts(compilation, *lockstep)
 
 
+@examples(50)
+@given(protocols(formula_count=3, has_groups=True))
+def test_groups_have_one_lifecycle_and_their_channels(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    lockstep = check_lowering(compilation)
+    if lockstep is not None:
+        check_verdicts(compilation, *lockstep)
+
+
 @examples(100)
 @given(strategic_protocols())
 def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:
@@ -126,6 +137,18 @@ def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) ->
 
 @given(validities())
 def test_theorems_of_every_protocol(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    reference = Reference(compilation.model)
+    graph = explored(reference)
+    assume(not reference.out_of_range)
+    for declared in compilation.model.properties:
+        assert holds(reference, graph, declared.formula), declared.name
+    check_verdicts(compilation, reference, graph)
+
+
+@given(group_validities())
+def test_channels_grow_with_the_debtors_and_shrink_with_the_creditors(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)

@@ -14,7 +14,7 @@ from tests.reference.path_goals import goals_of
 from tests.reference.timed import TimedReference
 
 from cplc.semantics import terms as t
-from cplc.semantics.model import CheckedModel, Message, Participant
+from cplc.semantics.model import Belief, CheckedModel, Message, Participant
 from cplc.semantics.terms import Term
 
 Name = tuple[str, str]
@@ -54,7 +54,10 @@ class Connected:
         self.reference, self.participant = reference, participant
         self.model = reference.model
         self._parent: dict[Name, Name] = {}
-        for group in filter(None, self._groups()):
+        groups = [group for group in self._groups() if group]
+        if any(CLOCK in group for group in groups):
+            groups += ([CLOCK, *self._about(one)] for one in participant.beliefs if one.within is not None)
+        for group in groups:
             first, *more = group
             for name in more:
                 self._parent[self.component(name)] = self.component(first)
@@ -85,13 +88,17 @@ class Connected:
         for claim in model.claims:
             yield [("commitment", claim.name), *names_in(model, claim.content)]
         for belief in self.participant.beliefs:
-            events = [("message", one.message) for one in belief.events if one.message]
-            yield [*events, *names_in(model, belief.condition)]
+            yield self._about(belief)
         for decision in self.participant.decisions:
             yield [*(("message", name) for name in decision.messages), *names_in(model, decision.condition)]
         for goal in self.participant.goals:
             yield from (list(names_in(model, one)) for one in goals_of(goal.meaning) if about_runs(one))
-        yield [CLOCK, *self._timed()]
+        if timed := list(self._timed()):
+            yield [CLOCK, *timed]
+
+    def _about(self, belief: Belief) -> list[Name]:
+        events = [("message", one.message) for one in belief.events if one.message]
+        return [*events, *names_in(self.model, belief.condition)]
 
     def _touched(self, message: Message) -> Iterator[Name]:
         model = self.model

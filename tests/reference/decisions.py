@@ -11,6 +11,8 @@ or insists on one send. All plans of a small acyclic game are enumerated.
   Everything else may stay silent. A round that is over stays over: its restart is no step here.
 * **Goals about runs** are evaluated on the word of the run, by their definition. The run does not end before a tick
   that makes the word longer.
+* **Bounded beliefs.** From the draw of an outcome until it comes, no more ticks pass than the belief says; an outcome
+  that unseen steps lead to only with more ticks is one that nothing leads to.
 * **Draws before bounds.** The clock does not wait for messages that a drawn outcome rules out.
 * **Beliefs.** In each period in which its condition holds for the participant, the outcome of a belief is drawn once,
   at the first state from which unseen steps lead to each outcome; one whose outcomes need messages of another
@@ -54,6 +56,8 @@ from cplc.semantics.terms import Term, Value
 
 UNDRAWN, DONE, SILENT, LOST = -1, -2, -3, -4
 """The outcome of a belief that is not drawn, came, is that nothing comes, or became impossible; otherwise its event."""
+TICK = 1000
+"""Is added to a drawn event for each tick since the draw, where the belief is bounded."""
 
 ASPECTS = ("conformance", "achievement", "benefit", "value")
 """The figures in the order of an `Outcome`: three probabilities, and the expected value."""
@@ -156,7 +160,13 @@ class Game:
         self.full_observation = full_observation
         self.memoryless = memoryless
         self.limit, self.most_plans = limit, plans
-        self.reference = TimedReference(model, self.bounds, model.delays, self._views())
+        self.reference = TimedReference(
+            model,
+            self.bounds,
+            model.delays,
+            self._views(),
+            asks_for_ticks=any(counts_ticks(goal.meaning) for goal in self.participant.goals),
+        )
         self.connected = Connected(self.reference, self.participant)
         goals = [one for goal in self.participant.goals for one in goals_of(goal.meaning)]
         self.path_goals = [PathGoal(goal) for goal in goals if about_runs(goal)]
@@ -293,7 +303,7 @@ class Game:
         """Yield the messages that do not come because of what is drawn."""
         for drawn, belief in zip(draws, self.participant.beliefs, strict=True):
             if drawn not in (UNDRAWN, LOST):
-                outcome = belief.events[drawn].message if drawn >= 0 else ""
+                outcome = belief.events[drawn % TICK].message if drawn >= 0 else ""
                 yield from (event.message for event in belief.events if event.message not in ("", outcome))
 
     def _is_send(self, move: Move) -> bool:
@@ -312,7 +322,7 @@ class Game:
     def _is_outcome(self, move: Move, number: int, draws: Draws) -> bool:
         if draws[number] < 0 or not self._is_send(move):
             return False
-        event = self.participant.beliefs[number].events[draws[number]]
+        event = self.participant.beliefs[number].events[draws[number] % TICK]
         return event.message == move.event and event.payload in (None, move.payload)
 
     def _world_steps(
@@ -324,6 +334,10 @@ class Game:
         """
         beliefs = self.participant.beliefs
         for move, after in self.moves(state, draws):
+            if move.kind == "tick":
+                if (later := self._after_tick(draws)) is not None:
+                    yield move, after, later
+                continue
             if self._is_send(move) and any(e.message == move.event for n in avoiding for e in beliefs[n].events):
                 continue
             covering = self._covering(move.event, draws) if self._is_send(move) else []
@@ -332,6 +346,16 @@ class Game:
             if self._is_send(move) and self._sender(move) in self.roles and not covering:
                 continue
             yield move, after, tuple(DONE if n in covering else one for n, one in enumerate(draws))
+
+    def _after_tick(self, draws: Draws) -> Draws | None:
+        """Return the draws a tick later; None if some outcome has to come before."""
+        later = []
+        for drawn, belief in zip(draws, self.participant.beliefs, strict=True):
+            is_bounded = belief.within is not None and drawn >= 0
+            if is_bounded and drawn // TICK == belief.within:
+                return None
+            later.append(drawn + TICK if is_bounded else drawn)
+        return tuple(later)
 
     def leads(
         self, state: State, draws: Draws, targets: frozenset[int], avoiding: frozenset[int] = frozenset()
@@ -522,9 +546,9 @@ class Game:
                 )
         position.may_end = not pending and not any(self._is_just(move, draws) for move, _ in self.moves(state, draws))
         for move in self._ticks_alone(state, draws):
-            longer = self._score(score, state, move, state)
-            if longer != score:
-                arrivals = self._arrivals(position, state, draws, longer)
+            longer, aged = self._score(score, state, move, state), self._after_tick(draws)
+            if longer != score and aged is not None:
+                arrivals = self._arrivals(position, state, aged, longer)
                 position.options += arrivals
                 position.places += [self._component(move)] * len(arrivals)
                 position.may_end = False

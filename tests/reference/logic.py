@@ -16,6 +16,7 @@ from tests.reference.dialogue import STANDING_AFTER
 from tests.reference.promises import is_kept, is_promised
 from tests.reference.runs import Justice, RunGraph, is_about_states
 from tests.reference.semantics import Reference
+from tests.reference.sides import in_channel
 from tests.reference.social import SocialCommitments
 from tests.reference.states import Graph, Move, View, World
 from tests.reference.terms import mentioned
@@ -167,8 +168,8 @@ class Logic:
         """Return the commitments that a formula is about."""
         if formula.commitment is not None:
             return (formula.commitment,)
-        parties = formula.debtor, formula.creditor
-        return tuple(c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == parties)
+        promised = (c for c in self.reference.model.commitments if in_channel(c, formula.debtor, formula.creditor))
+        return tuple(c.name for c in promised)
 
     def _ends(self, names: Sequence[str]) -> tuple[list[tuple[bool, ...]], list[tuple[bool, ...]]]:
         """Return for each state which commitments are promised there, and which are kept."""

@@ -16,6 +16,7 @@ from itertools import product
 from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.dialogue import CLAIM_OPEN
 from tests.reference.lifecycle import NULL, OPEN, Change, Life, ObserverState
+from tests.reference.sides import roles_on
 from tests.reference.states import (
     Copy,
     Graph,
@@ -65,11 +66,12 @@ class Reference:
     def is_party(self, role: str, commitment: str) -> bool:
         return role in self.both(commitment)
 
-    def both(self, name: str) -> tuple[str, str]:
-        """Return the two sides of a commitment or claim."""
+    def both(self, name: str) -> tuple[str, ...]:
+        """Return the roles on the two sides of a commitment or claim."""
         if name in self.model.claim:
             return self.model.claim[name].maker, self.model.claim[name].addressee
-        return self.model.commitment[name].debtor, self.model.commitment[name].creditor
+        commitment = self.model.commitment[name]
+        return (*roles_on(commitment.debtor), *roles_on(commitment.creditor))
 
     def conditions(self, name: str) -> tuple[Term, ...]:
         if name in self.model.claim:

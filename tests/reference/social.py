@@ -16,6 +16,7 @@ from tests.reference.lifecycle import OPEN, Life
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.runs import RunGraph, path_of
 from tests.reference.semantics import Reference
+from tests.reference.sides import in_channel
 from tests.reference.states import Move, World
 from tests.support.oracles import path_tableau as tableau
 from tests.support.oracles.path_tableau import Path
@@ -97,7 +98,7 @@ class SocialCommitments:
     def _promises(self, formula: t.Social) -> Iterator[Promise]:
         model, pair = self.reference.model, (formula.debtor, formula.creditor)
         for commitment in model.commitments:
-            if (commitment.debtor, commitment.creditor) != pair:
+            if not in_channel(commitment, *pair):
                 continue
             if formula.modality == "SC":
                 yield self._promise(commitment.name)
@@ -139,7 +140,7 @@ class SocialCommitments:
         for verb, name, target in {(one.verb, one.commitment, one.target) for one in operations}:
             if target is None or verb not in STANDING_AFTER:
                 continue
-            first, second = self.reference.both(name)
+            first, second = self.reference.model.parties[name]
             if pair != ((second, first) if verb == "attack" else (first, second)):
                 continue
             subject = self._content(name)

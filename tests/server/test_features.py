@@ -50,6 +50,9 @@ async def test_hover_tells_lifecycle_value_and_words(editor: Editor) -> None:
     assert "may be sent only when" in await said("after")
     assert "| `create c` of a commitment | debtor |" in await said("create")
     assert "received in some run" in await said("live")
+    uri = await editor.open("group.cpl", SHOP.replace("C(Seller", "C(each {Seller}"))
+    assert "each debtor alone must be able" in await said("each")
+    assert "commitment goods = C(each {Seller}, b" in await said("goods", 2)
     uri = await editor.open("none.cpl", SHOP.replace("check sound, live", "check none"))
     assert "the usual checks (`live`" in await said("none")
 
@@ -100,6 +103,11 @@ COMPLETIONS = [
     ("  check", "  agent X plays Seller { }\n  analyze X: ¦ > 0.5\n  check", {"benefit"}, {"pay"}),
     ("cpl 2\n", "¦\n", {"cpl 2", "protocol"}, {"role"}),
     ("AG (active", "AG (does(¦) & active", {"idle", "tick"}, {"sound"}),
+    ("C(Seller", "C(¦", {"any", "each", "Seller"}, {"AF"}),
+    ("C(Seller", "C(any {¦", {"Seller", "Buyer"}, {"each", "AF"}),
+    ("C(Seller", "C({Seller, ¦", {"Buyer"}, {"each", "pay"}),
+    ("C(Seller", "C(Seller, {¦", {"Buyer"}, {"each", "pay"}),
+    ("AG (active", "AG (C({Seller, Buyer[1]} -> ¦) & active", {"Buyer"}, {"each", "pay"}),
     ("check sound", "use ¦\n  check sound", {"Shop"}, {"pay"}),
 ]
 

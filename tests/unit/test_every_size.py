@@ -385,3 +385,12 @@ protocol Optional(n: 0..9 = 0) sync {
     assert answered.sizes is not None
     assert (answered.sizes.scope, answered.sizes.not_asked) == ("declared sizes", (0,))
     assert _text(answered).startswith("holds for n = 1 to 9: ")
+
+
+@pytest.mark.parametrize("debtor", ["Cus", "each Cus", "{Cus, Bank}"])
+def test_commitment_of_a_whole_family_is_not_uniform(debtor: str) -> None:
+    declared = f"  role Bank  commitment party = C({debtor}, Shop, true, Shop.stock = 0)"
+    joining = "  for c in Cus { c -> Shop : join  means create party }"
+    answer, text = _only(_shop(f"{declared}\n{joining}\n  property p: forall c in Cus: AG (pay[c] -> offer[c])"))
+    assert answer == "unknown"
+    assert "whole family" in text

@@ -40,6 +40,18 @@ def test_operators_keep_to_their_operands() -> None:
     )
 
 
+def test_braces_of_a_group_have_no_blanks_inside() -> None:
+    text = "protocol P{role any{var x:bool} commitment c=C(each{A ,any}, {B , D},p,q) for i in each{A->B:m}}"
+    assert _laid_out(text).splitlines()[1:] == [
+        "  role any { var x: bool }",
+        "  commitment c = C(each {A, any}, {B, D}, p, q)",
+        "  for i in each {",
+        "    A -> B : m",
+        "  }",
+        "}",
+    ]
+
+
 def test_breaks_inside_a_declaration_are_kept_and_indented_by_what_is_open() -> None:
     text = (
         "protocol P {\nproperty f:\nAG (a ->\nAF (b\n| c\n)\n)\n"

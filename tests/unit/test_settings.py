@@ -248,3 +248,25 @@ def test_later_override_takes_precedence(tmp_path: Path) -> None:
     assert settings.options_of(tmp_path / "a" / "b.cpl", lambda: "P").assuming == ("R",)
     assert settings.options_of(tmp_path / "b.cpl", lambda: "P").assuming is None
     assert settings.options_of(tmp_path / "b.cpl", lambda: "P").channels == "sync"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "[tool.cplc.verify]\nstrict = true",
+        '[ tool . "cplc" . verify ]\nstrict = true', "tool.cplc.verify.strict = true",
+        "[tool]\ncplc.verify.strict = true", "[ 'tool' ]\n[tool.cplc]\nverify.strict = true",
+        "tool = { cplc = { verify = { strict = true } } }", '"tool".\'cplc\'.verify = {strict = true}',
+    ],
+)  # fmt: skip
+def test_table_of_a_project_is_read_however_it_is_written(document: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(document, encoding="utf-8")
+    settings = settings_for(tmp_path)
+    assert settings.path == tmp_path / "pyproject.toml"
+    assert not settings.diagnostics
+
+
+@pytest.mark.parametrize("document", ['[project.scripts]\ncplc = "a"', "[tool.other]\ncplc = 1", "cplc in = no toml"])
+def test_document_without_that_table_has_no_settings(document: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(document, encoding="utf-8")
+    assert settings_for(tmp_path) == Settings()

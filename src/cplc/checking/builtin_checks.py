@@ -13,10 +13,21 @@ from math import prod
 from typing import Final, Literal
 
 from cplc.checking import debt_checks as about_debts
+from cplc.checking.commitment_formulas import (
+    answering,
+    are_consistent,
+    can_be_honoured,
+    enforces,
+    is_judged_by_its_consequent,
+    is_kept,
+    is_open,
+    is_unsettled,
+    unable,
+)
 from cplc.checking.debt_checks import CLOSING, Listing, Part, mentioned, named, ways_to_close
 from cplc.checking.monitor_variables import circles, with_tokens
 from cplc.checking.results import Question, Refinement
-from cplc.language.lifecycle import ENDS_OF_ACTIVE, OPEN, OPERATIONS
+from cplc.language.groups import side_text
 from cplc.language.words import WORD
 from cplc.logic import expressions
 from cplc.logic import expressions as e
@@ -29,106 +40,6 @@ from cplc.system.memoize import memoize_per_system
 from cplc.system.model import Claim, Commitment, Message, Step, System
 from cplc.system.printer import condition_text, expr_text
 from cplc.system.synchronous import out_of_range
-
-# --- Formulas of the built-in checks for commitments whose content is a path formula
-#
-# Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. If the content of c is
-# a path formula, a restart that takes c back while it is on course keeps it as well.
-
-
-_DONE = ("fulfilled", *(one.target for one in OPERATIONS if one.by == "creditor" and one.target in ENDS_OF_ACTIVE))
-"""Final states in which the debtor of an active commitment has not failed."""
-_OTHER_ENDS = tuple(state for state in ENDS_OF_ACTIVE if state != "fulfilled")
-"""Final states of an active commitment other than its fulfilment."""
-_NOT_IN_FORCE = (*_DONE, "null", "conditional")
-"""States in which a commitment that was on course is not broken: a restart may have taken it back."""
-
-
-def is_open(commitment: Commitment) -> Formula:
-    return f.Atom(e.one_of(e.Read(commitment.variable), OPEN), f"open({commitment.name})")
-
-
-def is_on_course(commitment: Commitment) -> Formula:
-    return f.Atom(commitment.on_course, f"{commitment.name} is on course", in_words=True)
-
-
-def is_unsettled(commitment: Commitment) -> Formula:
-    """Return that the commitment is open and would not be kept if nothing more happened."""
-    if not commitment.content:
-        return is_open(commitment)
-    return f.And((is_open(commitment), f.Not(is_on_course(commitment))))
-
-
-def is_kept(commitment: Commitment) -> Formula:
-    """Return that the commitment is fulfilled or on course."""
-    fulfilled = f.Atom(e.equal(e.Read(commitment.variable), e.Const("fulfilled")), f"fulfilled({commitment.name})")
-    return f.Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
-
-
-def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
-    """Tell whether the debtor honours an active commitment by bringing its consequent about, at any time.
-
-    This is so if nothing else ends the commitment. With a deadline it is also so, unless the debtor is assumed to act
-    within so many ticks: otherwise no strategy controls time.
-    """
-    if commitment.content or (commitment.within is not None and system.bounded_members((commitment.debtor,))):
-        return False
-    if commitment.within is not None:
-        return True
-    domain = system.variable[commitment.variable].domain
-    taken_back = (step.kind == "restart" and commitment.variable in step.writes for step in system.steps)
-    performed = (operation for step in system.steps for operation in step.operations)
-    fulfilled = (one.verb == "fulfill" and one.commitment == commitment.name for one in performed)
-    return not (any(state in domain for state in _OTHER_ENDS) or any(taken_back) or any(fulfilled))
-
-
-def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) -> Formula:
-    """Return that the debtor has a strategy to keep the commitment on course until it is no longer in force.
-
-    A commitment to a condition is never on course. A restart ends no debt: the commitment is on course again once it is
-    in force again. The formula combines two strategies: the first until the commitment is done or the second wins.
-    """
-    group = (commitment.debtor,)
-    ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
-    done = f.Atom(
-        e.one_of(e.Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends)
-    )
-    if not commitment.content:
-        return f.Enforces(group, f.Until(is_open(commitment), done), uniform)
-    idle = f.Atom(
-        e.one_of(e.Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True
-    )
-    lasting = f.Enforces(group, f.Globally(f.Or((is_on_course(commitment), idle))), uniform)
-    return f.Enforces(
-        group, f.Until(is_open(commitment), f.Or((done, f.And((is_on_course(commitment), lasting))))), uniform
-    )
-
-
-def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
-    """Return that some fair run keeps both in every state where both are in force and some fair run keeps each."""
-    in_force = tuple(f.Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
-    each = tuple(f.OnPaths("E", _kept(c)) for c in (one, other))
-    both = f.OnPaths("E", f.And((_kept(one), _kept(other))))
-    return f.OnPaths("A", f.Globally(f.Implies(f.And((*in_force, *each)), both)))
-
-
-def _kept(commitment: Commitment) -> Formula:
-    fulfilled = f.Atom(e.equal(e.Read(commitment.variable), e.Const("fulfilled")), f"fulfilled({commitment.name})")
-    lasting = f.Globally(f.And((is_open(commitment), is_on_course(commitment))))
-    gone = f.Atom(e.equal(e.Read(commitment.variable), e.Const("null")), f"null({commitment.name})")
-    taken_back = f.And((is_on_course(commitment), f.Next(gone)))
-    ways = f.Or((fulfilled, taken_back, lasting)) if commitment.content else fulfilled
-    return f.Until(is_open(commitment), ways)
-
-
-def _in_force(system: System, commitment: Commitment) -> e.Expr:
-    active = e.equal(e.Read(commitment.variable), e.Const("active"))
-    former = system.variable.get(f"{commitment.variable}.former")
-    if former is None:
-        return active
-    waiting = e.equal(e.Read(commitment.variable), e.Const("pending"))
-    return e.disj((active, e.conj((waiting, e.equal(e.Read(former.name), e.Const("active"))))))
-
 
 MAX_JOINT_CHOICES = 64
 """Maximum number of joint choices that are enumerated to find when an assignment is made."""
@@ -468,7 +379,8 @@ def _ways_out(system: System, one: Commitment) -> str:
     verbs = {act.verb for step in system.steps for act in step.operations if act.commitment == one.name}
     if verbs & CLOSING.keys() or (one.within is not None and one.expires is not None):
         return ways
-    return f"{ways}; where that can no longer come, let {one.creditor} release it or {one.debtor} withdraw it"
+    release, withdraw = f"{side_text(one.creditor, 'or')} release it", f"{side_text(one.debtor, 'or')} withdraw it"
+    return f"{ways}; where that can no longer come, let {release} or {withdraw}"
 
 
 def _effective(system: System, _: Debts) -> _CheckParts:
@@ -601,13 +513,13 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckPar
         repair = "let its antecedent wait for what others have to do first"
         if is_judged_by_its_consequent(system, commitment):
             promised = f.Finally(f.Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
-            able = f.Enforces((commitment.debtor,), promised, uniform)
-            meaning = f"{commitment.debtor} alone cannot bring about `{plain_text(system, commitment.consequent)}`"
+            able = answering(commitment, partial(enforces, promised, uniform))
+            meaning = f"{unable(commitment)} bring about `{plain_text(system, commitment.consequent)}`"
         else:
             able = can_be_honoured(system, commitment, uniform=uniform)
-            meaning = f"{commitment.debtor} alone cannot keep what it promised"
+            meaning = f"{unable(commitment)} keep what {'it' if len(commitment.debtors) == 1 else 'they'} promised"
             if commitment.content:
-                alone = f"let its content depend on messages of {commitment.debtor} alone"
+                alone = f"let its content depend on messages of {side_text(commitment.debtor)} alone"
                 repair = f"{alone}, and guard those that break it"
         active = f.Atom(_is(commitment, "active"), f"active({commitment.name})")
         parts.append((_always(f.Implies(active, able)), f"{named(commitment)} is active, and {meaning}; {repair}"))

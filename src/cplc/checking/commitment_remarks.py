@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from cplc.checking.results import Remark
 from cplc.checking.vacuity import Reachable
+from cplc.language.groups import is_promised
 from cplc.logic import expressions as expr
 from cplc.logic.commitments import Channel, Commits, Conditional, Fulfils
 from cplc.logic.expressions import TRUE, Const, Expr, Read, conj, equal, negate, reads
@@ -123,11 +124,19 @@ def _is_monotone(content: Expr) -> bool:
 
 
 def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
-    """Return the commitments of a channel, which is named after one commitment or after two agents."""
+    """Return the commitments of a channel, which is named after one commitment or after two sides."""
     one = system.commitment.get(channel)
     if one is not None:
         return (one,)
-    return tuple(c for c in system.commitments if f"{c.debtor} -> {c.creditor}" == channel)
+    by, to = sides_of(system, channel)
+    return tuple(c for c in system.commitments if is_promised(*c.parties, c.answerable, by, to))
+
+
+def sides_of(system: System, channel: str) -> tuple[str, str]:
+    """Return the side that promises and the side that is promised something in a channel."""
+    one = system.commitment.get(channel)
+    by, _, to = channel.partition(" -> ")
+    return (by, to) if one is None else one.parties
 
 
 @dataclass(frozen=True)
@@ -155,8 +164,7 @@ def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[
         shown = [c for c in commitments if not bound or _is_unkept(c, channel, state)]
         # The system of the run may lack a commitment that no message creates.
         states = tuple(str(state.get(c.variable, "null")) for c in shown)
-        parties = commitments[0].debtor, commitments[0].creditor
-        yield UnkeptPromises(*parties, tuple(c.name for c in shown), states, not bound)
+        yield UnkeptPromises(*sides_of(system, channel.name), tuple(c.name for c in shown), states, not bound)
 
 
 def _channels(formula: Formula) -> dict[Channel, bool]:

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cplc.checking.results import Refinement
+from cplc.language.groups import side_text
 from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
 from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
@@ -155,7 +156,7 @@ def dormant(system: System, debts: Debts) -> Iterator[Listing]:
             yield never, f"{named(one)} may be conditional at the end: {_awaited(system, one)}"
         if not is_false(suspended):
             never = _never_at_an_end(system, suspended, one, "suspended", has_formula=False)
-            yield never, f"{named(one)} may be suspended at the end: it depends on {one.creditor}"
+            yield never, f"{named(one)} may be suspended at the end: it depends on {side_text(one.creditor)}"
 
 
 def taken_back(system: System) -> Iterator[Listing]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cplc.checking.results import PointOfNoReturn
 from cplc.engines.interface import Engine, S
+from cplc.language.groups import is_on
 from cplc.language.lifecycle import OPEN
 from cplc.logic.expressions import Expr, Read, Value, one_of, reads
 from cplc.logic.formulas import VALID, Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
@@ -51,7 +52,7 @@ def _in_force(system: System, owed: Formula, able: Enforces) -> str | None:
                 reads(owed.condition) == {commitment.variable}
                 and "active" in (states := _states(system, commitment, owed))
                 and states <= {"active", "pending"}
-                and commitment.debtor in able.group
+                and is_on(able.group, commitment.debtor)
                 and commitment.consequent == able.goal.operand.condition
             ):
                 return commitment.name

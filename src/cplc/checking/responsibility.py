@@ -11,6 +11,7 @@ from cplc.automata.formula_progression import NotProgressible, progression
 from cplc.checking.replay import Goal, goals, is_continuation, steps_along, unmet_goals
 from cplc.checking.results import Avoidance, Responsibility, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.language.groups import Answerable, is_on
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
@@ -245,6 +246,8 @@ class Violation:
     """The message that does; None where time passes or a new round begins."""
     empowered: str | None = None
     """The third party whose power it was to violate it."""
+    answerable: Answerable = "all"
+    """Which debtors of a group can be held to it."""
 
 
 def violations(system: System, run: Run) -> tuple[Violation, ...]:
@@ -258,7 +261,8 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
                 by, towards = one.parties
                 message = step.event if step.kind in ("receive", "exchange") else None
                 empowered = system.empowered(step, one.name)
-                violated.append(Violation(one.name, by, towards, number, message, empowered))
+                answerable = one.answerable if isinstance(one, Commitment) else "all"
+                violated.append(Violation(one.name, by, towards, number, message, empowered, answerable))
     return tuple(violated)
 
 
@@ -285,7 +289,7 @@ def blame(
             return Responsibility((), (), ())
         return Responsibility((), (), _owed_commitments(shown, ending), avoided)
     stopped = _helpful_roles(system, assuming, valid, helping, tuple(able))
-    owed = tuple(name for name in _owed_commitments(shown, ending) if shown.commitment[name].debtor in stopped)
+    owed = tuple(name for name in _owed_commitments(shown, ending) if is_on(stopped, shown.commitment[name].debtor))
     return Responsibility(helping, stopped, owed)
 
 

@@ -9,6 +9,7 @@ from cplc.checking.results import Answer
 from cplc.compatibility.matching import Match
 from cplc.compatibility.trace_inclusion import Findings, Watch, search
 from cplc.compatibility.visible_behaviour import Behaviour, RoundBehaviour, step_behaviours
+from cplc.language.groups import binds_as_much
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.interpreter import Interpreter
@@ -52,7 +53,11 @@ class Comparison:
     def orphaned(self) -> tuple[Commitment, ...]:
         """The commitments whose debtor or creditor no longer exists."""
         lost = self.lost_roles
-        return tuple(made for made in self.match.old.commitments if made.debtor in lost or made.creditor in lost)
+        return tuple(
+            made
+            for made in self.match.old.commitments
+            if any(role in lost for role in (*made.debtors, *made.creditors))
+        )
 
     @property
     def is_breaking(self) -> bool:
@@ -87,9 +92,12 @@ def compare(
         return Comparison(match, unknown, unknown, verdicts)
     watched = []
     for commitment in old.commitments:
-        if commitment.debtor in match.only_old or commitment.creditor in match.only_old:
+        if any(role in match.only_old for role in (*commitment.debtors, *commitment.creditors)):
             continue  # their messages are hidden
-        watched.append(Watch(match.successor(commitment), commitment))
+        successor = match.successor(commitment)
+        if successor is not None and not binds_as_much(successor.answerable, commitment.answerable):
+            successor = None
+        watched.append(Watch(successor, commitment))
     newly = search(after, before, watched, situations)
     no_longer = search(before, after, (), situations)
     for system, findings in ((new, newly), (old, no_longer)):

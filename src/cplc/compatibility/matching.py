@@ -69,9 +69,10 @@ class Match:
 
     def successor(self, commitment: Commitment) -> Commitment | None:
         """Return the new version's commitment with the same name and parties, or None."""
-        signature = (commitment.name, commitment.debtor, commitment.creditor)
+        sides = frozenset(commitment.debtors), frozenset(commitment.creditors)
         for other in self.new.commitments:
-            if signature == (self.renamed(other.name), self.renamed(other.debtor), self.renamed(other.creditor)):
+            renamed = (frozenset(map(self.renamed, side)) for side in (other.debtors, other.creditors))
+            if self.renamed(other.name) == commitment.name and tuple(renamed) == sides:
                 return other
         return None
 

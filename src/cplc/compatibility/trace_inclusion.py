@@ -36,7 +36,7 @@ class Watch:
     """A commitment that is compared in every situation, as declared in both versions."""
 
     here: Commitment | None
-    """None if this version does not have it."""
+    """None if this version does not have it, or with debtors who can be held to less."""
     counterpart: Commitment
 
 
@@ -59,7 +59,7 @@ class Breach:
     promised: tuple[str, ...]
     """Its possible states in the other version."""
     state: str | None
-    """Its state here; None if there is no such commitment."""
+    """Its state here; None if there is no such commitment, or its debtors can be held to less."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class CplCompilation(Compilation):
     """Protocol of the file; None for the last one."""
     load: Load | None = field(default=None, compare=False, repr=False)
     """Loader of imports; None to read from disk."""
-    _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
+    _systems: dict[tuple[Kept, bool], System] = field(default_factory=dict, compare=False, repr=False)
     _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
     _advisers: dict[str, Adviser] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
@@ -221,24 +221,34 @@ class CplCompilation(Compilation):
         return self.system_keeping(retained, recalled)
 
     def system_with(
-        self, views: frozenset[View], recalled: frozenset[View] = frozenset(), bounds: tuple[Bound, ...] = ()
+        self,
+        views: frozenset[View],
+        recalled: frozenset[View] = frozenset(),
+        bounds: tuple[Bound, ...] = (),
+        *,
+        is_timed: bool = False,
     ) -> System:
         """Return the system with these observer views, besides those of guards, these last moves and these bounds."""
         from cplc.lowering.lower import lower
 
-        key = views, recalled, bounds
+        key = (views, recalled, bounds), is_timed
         if key not in self._systems:
-            system = lower(self._bounded(bounds), views, recalled)
+            system = lower(self._bounded(bounds, is_timed=is_timed), views, recalled)
             for problem in system.problems():
                 raise AssertionError(f"lowering made an ill-formed system: {problem}")
             self._systems[key] = system
         return self._systems[key]
 
     def system_keeping(
-        self, views: Iterator[View], recalled: Iterable[View] = (), bounds: tuple[Bound, ...] = ()
+        self,
+        views: Iterator[View],
+        recalled: Iterable[View] = (),
+        bounds: tuple[Bound, ...] = (),
+        *,
+        is_timed: bool = False,
     ) -> System:
         """Return the system with at least these observer views and last moves, under assumed bounds."""
-        return self.system_with(self._observed(views), frozenset(recalled), bounds)
+        return self.system_with(self._observed(views), frozenset(recalled), bounds, is_timed=is_timed)
 
     def adviser(self, agent: str) -> Adviser:
         """Return the adviser of a participant, which keeps what it has computed."""
@@ -248,8 +258,10 @@ class CplCompilation(Compilation):
             self._advisers[agent] = adviser(self, agent)
         return self._advisers[agent]
 
-    def _bounded(self, bounds: tuple[Bound, ...]) -> CheckedModel:
-        return replace(self.model, bounds=bounds) if bounds else self.model
+    def _bounded(self, bounds: tuple[Bound, ...], *, is_timed: bool = False) -> CheckedModel:
+        if not bounds and not is_timed:
+            return self.model
+        return replace(self.model, bounds=bounds, is_timed=is_timed)
 
     def _system_of(self, formula: Term, bounds: tuple[Bound, ...] = ()) -> tuple[System, bool]:
         """Return the system for a formula under assumed bounds, and whether it is specific to the question.
@@ -638,8 +650,8 @@ class CplCompilation(Compilation):
         alone = bound_questions[0].question.system if len(bound_questions) == 1 else None
         together = [one for one in bound_questions if one.question.system in (None, alone)]
         keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
-        views = frozenset(view for views, _, _ in keys for view in views)
-        recalled = frozenset(move for _, recalled, _ in keys for move in recalled)
+        views = frozenset(view for (views, _, _), _ in keys for view in views)
+        recalled = frozenset(move for (_, recalled, _), _ in keys for move in recalled)
         questions = [one.question for one in together]
         return Request(
             alone or self.system_with(views, recalled),

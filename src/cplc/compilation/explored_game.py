@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from cplc.compilation.participants import ParticipantQuery
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.belief_draws import EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.mdp import ExploredMdp, explore
 from cplc.export.prism_game import Distribution, StochasticGame
 from cplc.export.prism_mdp import extreme_distributions

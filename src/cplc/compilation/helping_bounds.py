@@ -70,7 +70,7 @@ def _candidates(model: CheckedModel) -> Iterator[tuple[tuple[str, ...], bool]]:
     family = {role.name: role.family for role in model.roles}
     timed = (one for one in model.commitments if one.within is not None)
     sending = dict.fromkeys(family[message.sender] for message in model.messages)
-    families = dict.fromkeys((*(family[one.debtor] for one in timed), *sending))
+    families = dict.fromkeys((*(family[debtor] for one in timed for debtor in one.debtors), *sending))
     for is_delayed in (False, True) if _unbounded(model) else (False,):
         yield from (((one,), is_delayed) for one in families if one in sending and len(sending) > 1)
         yield tuple(sending), is_delayed

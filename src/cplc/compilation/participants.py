@@ -22,6 +22,7 @@ from cplc.records import dataclass
 from cplc.report.estimate import sentence
 from cplc.report.plan_text import line_findings
 from cplc.semantics import model as m
+from cplc.semantics.terms import counts_ticks
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant, Threshold
 
@@ -80,7 +81,8 @@ def _queries(compilation: CplCompilation, declared: m.Participant) -> Iterator[P
         by_assumption.setdefault((line.assuming, line.bounds), []).append(line)
     for (assuming, bounds), lines in (by_assumption or {((), ()): []}).items():
         views = participant_views(declared, compilation.model)
-        system = compilation.system_keeping(views, bounds=bounds)
+        is_timed = any(counts_ticks(goal.meaning) for goal in declared.goals)
+        system = compilation.system_keeping(views, bounds=bounds, is_timed=is_timed)
         system, participant = lower_participant(declared, compilation.model, system)
         assumption = lines[0].assumption if lines else ""
         yield ParticipantQuery(participant, system, tuple(lines), assuming, assumption)

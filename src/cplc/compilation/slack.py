@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cplc.checking.results import Question, Result
 from cplc.checking.slack import Limited, Limits, Slack, Ticks
+from cplc.language.groups import members
 from cplc.lowering.formulas import lower_formula
 from cplc.lowering.lower import lower
 from cplc.semantics import terms as t
@@ -87,7 +88,7 @@ class _Search:
     def _keep_without_own_messages(self, nothing: _Chosen) -> bool:
         """Leave out messages of the debtor so that the commitment can become active and is kept, if there are such."""
         answers, debtor = self._answers, self._commitment.debtor
-        own = [message.name for message in self._compilation.model.messages if message.sender == debtor]
+        own = [message.name for message in self._compilation.model.messages if message.sender in members(debtor)]
         for number in range(1, MAX_MESSAGES_LEFT_OUT + 1):
             for self._without in combinations(own, number):
                 self._answers = {}
@@ -218,7 +219,9 @@ def _smaller(ticks: int, other: Ticks) -> int:
 def limited(model: CheckedModel, commitment: Commitment) -> tuple[Limited, ...]:
     """Return the families of roles that send, that of the debtor first, and the channels between families."""
     family = {role.name: role.family for role in model.roles}
-    senders = dict.fromkeys((family[commitment.debtor], *(family[message.sender] for message in model.messages)))
+    senders = dict.fromkeys(
+        (*(family[one] for one in commitment.debtors), *(family[message.sender] for message in model.messages))
+    )
     sending = {family[message.sender] for message in model.messages}
     channels = dict.fromkeys(
         (family[sender], family[receiver]) for message in model.messages for sender, receiver in message.channels

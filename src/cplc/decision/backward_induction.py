@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import extremal_probabilities
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.mdp_arrays import Indices, indices, members_of, starts_of
 from cplc.decision.results import Number

@@ -18,7 +18,8 @@ from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, GameDiagnostics, Option, Transition, event_probabilities
+from cplc.decision.belief_draws import GameDiagnostics, event_probabilities
+from cplc.decision.game import CERTAIN, NO_STEP, ActionKind, Option, Transition
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
 from cplc.statespace.interleaved import InterleavedRelation
@@ -136,6 +137,8 @@ def require_paper_constructs(system: System, participant: Participant) -> None:
     if foreign := sorted(kinds.difference(_EVENT_KINDS)):
         raise NotInThePaper(f"its automaton has no steps of the kind `{foreign[0]}`")
     for belief in participant.beliefs:
+        if belief.within is not None:
+            raise NotInThePaper(f"its automaton has no clock, and so no bounds: `{belief.text}`")
         if any(not event.steps for event in belief.events):
             raise NotInThePaper(f"its automaton has no silence: `{belief.text}`")
 

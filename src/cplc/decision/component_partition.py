@@ -123,6 +123,7 @@ class Component:
                         agents.setdefault(belief.agent, len(agents)),
                         form(belief.condition),
                         tuple([(tuple([new[s] for s in one.steps]), one.high > 0) for one in belief.events]),
+                        belief.within,
                     )
                     for index in self.beliefs
                     for belief in (participant.beliefs[index],)
@@ -223,7 +224,7 @@ class ComponentPartition:
         self._worth = rewards_by_step(participant)
         self._made: dict[tuple[str, ...], Component] = {}
         self._beliefs = [
-            self._steps_and(one.condition, [step for event in one.events for step in event.steps])
+            self._steps_and(one.condition, [step for event in one.events for step in event.steps]) | self._clock(one)
             for one in participant.beliefs
         ]
         self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
@@ -237,6 +238,12 @@ class ComponentPartition:
         conditions = (self.participant.conforming, *(goal.condition for goal in self.participant.goals))
         rewarded = (self.system.steps[step].footprint for step in self._worth)
         return frozenset[str]().union(*map(reads, conditions), *rewarded)
+
+    def _clock(self, belief: Belief) -> frozenset[str]:
+        """Return the variables of ticks, if the belief bounds when an outcome comes."""
+        if belief.within is None:
+            return frozenset()
+        return frozenset[str]().union(*(step.footprint for step in self.system.steps if step.kind == "tick"))
 
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))

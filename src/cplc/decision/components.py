@@ -20,6 +20,7 @@ from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.component_partition import (
     Component,
     ComponentPartition,
@@ -27,7 +28,7 @@ from cplc.decision.component_partition import (
     rewards_by_step,
     whole_component,
 )
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete, EventProbability
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, DrawsCompete
 from cplc.decision.mdp import ExploredMdp, ModelDiagnostics, Semantics, explore, without_control
 from cplc.decision.observation import ObservedMdp, observed
 from cplc.decision.participation import Scopes, committed, reached_by_acting

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.decision.backward_induction import depths_of, states_of_depths
+from cplc.decision.belief_draws import EventProbability, event_probabilities
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentMdp
-from cplc.decision.game import NO_STEP, ActionKind, Attitude, EventProbability, Game, event_probabilities
+from cplc.decision.game import NO_STEP, ActionKind, Attitude, Game
 from cplc.decision.mdp import ExploredMdp, Mdp
 from cplc.decision.mdp_arrays import Indices, flat_array, indices, members_of, starts_of
 from cplc.decision.results import Number
@@ -84,7 +85,7 @@ class _Digit:
         for state in built.explored.states:
             values = own.packing.unpack(own.packed(state))
             packed = sum(game.packing.bits(new, values[old]) for old, new in names.items())
-            self.packed.append(packed | sum(other.with_drawn(0, one.drawn(state)) for one, other in tables))
+            self.packed.append(packed | sum(other.with_drawn(0, one.field(state)) for one, other in tables))
         _, chances = event_probabilities(participant)
         numbers = [0] + [chances[component.beliefs[one.belief], one.event] for one in model.chances[1:]]
         self.chance = np.array(numbers, np.int64)[indices(model.chance)]

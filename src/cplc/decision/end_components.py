@@ -22,7 +22,8 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.belief_draws import EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
 from cplc.records import dataclass

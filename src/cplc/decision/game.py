@@ -12,21 +12,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from enum import IntEnum
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from cplc.decision.belief_draws import (
+    DROPPED,
+    FIRST_OUTCOME,
+    IDLE,
+    LOST,
+    OVER,
+    BeliefTable,
+    GameDiagnostics,
+    event_probabilities,
+)
 from cplc.decision.belief_scopes import scopes, touched_beliefs
 from cplc.decision.bounds_under_draws import BoundsUnderDraws
-from cplc.logic.expressions import Expr, is_true, reads
-from cplc.records import dataclass
+from cplc.logic.expressions import Expr, reads
 from cplc.statespace.graph_algorithms import merged_classes
 from cplc.statespace.interleaved import InterleavedRelation
 from cplc.statespace.packing import MemoTable
 from cplc.system.model import System
-from cplc.system.participant import Belief, Participant
+from cplc.system.participant import Participant
 
 if TYPE_CHECKING:
     from cplc.decision.symmetric_agents import Family
@@ -81,72 +89,6 @@ class Attitude(IntEnum):
     """The participant never sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventProbability:
-    """The probability interval of an event of a belief."""
-
-    belief: int
-    event: int
-    low: Fraction
-    high: Fraction
-
-
-def event_probabilities(participant: Participant) -> tuple[list[EventProbability], dict[tuple[int, int], int]]:
-    """Return the probability intervals of all beliefs, and the index of each by belief and event."""
-    chances = [EventProbability(-1, 0, Fraction(1), Fraction(1))]
-    numbers: dict[tuple[int, int], int] = {}
-    for index, belief in enumerate(participant.beliefs):
-        for position, event in enumerate(belief.events):
-            numbers[index, position] = len(chances)
-            chances.append(EventProbability(index, position, event.low, event.high))
-    return chances, numbers
-
-
-_IDLE, _LOST, _OVER, _FIRST_OUTCOME = 0, 1, 2, 3
-"""Codes of a draw: nothing yet, an outcome that was dropped, one that has come, pending outcomes from 3 on.
-
-Until its period ends, the messages of a belief whose outcome has come are not sent again.
-"""
-_DROPPED = _LOST - _FIRST_OUTCOME
-
-
-class _BeliefTable:
-    """One belief over packed states."""
-
-    def __init__(self, index: int, belief: Belief, condition: Callable[[int], bool], shift: int) -> None:
-        self.index = index
-        self.shift = shift
-        self.condition = condition
-        self.always = is_true(belief.condition)
-        self.outcomes = [at for at, event in enumerate(belief.events) if event.high > 0]
-        """The events that may be drawn."""
-        self.steps = [frozenset(event.steps) for event in belief.events]
-        self.silent = [not event.steps for event in belief.events]
-        self.event_of = {step: at for at, event in enumerate(belief.events) for step in event.steps}
-        self.bits = (len(belief.events) + _FIRST_OUTCOME - 1).bit_length()
-        self.mask = (1 << self.bits) - 1
-
-    def drawn(self, state: int) -> int:
-        return state >> self.shift & self.mask
-
-    def with_drawn(self, state: int, code: int) -> int:
-        return state & ~(self.mask << self.shift) | code << self.shift
-
-
-@dataclass
-class GameDiagnostics:
-    """Findings about the beliefs in the states that were expanded, each with the first such state."""
-
-    partial: dict[int, tuple[int, int]]
-    """Beliefs whose condition holds while only some of their outcomes can come: number of states and the first."""
-    overlapping: dict[tuple[int, int], int]
-    """Pairs of beliefs about one agent that count in the same state."""
-    applied: set[int]
-    """The beliefs that were drawn in some state."""
-    stuck: int | None = None
-    """A terminal state in which the participant's own decisions forbid all of its enabled sends."""
-
-
 class Game:
     """The moves in each state; nothing is stored but memoised tables."""
 
@@ -175,16 +117,16 @@ class Game:
         ]
         self.chances, self._chance = event_probabilities(participant)
         shift = self.width
-        self.beliefs: list[_BeliefTable] = []
+        self.beliefs: list[BeliefTable] = []
         order = [index for family in families for members in family.beliefs for index in members]
-        tables: dict[int, _BeliefTable] = {}
+        tables: dict[int, BeliefTable] = {}
         for index in dict.fromkeys((*order, *range(len(participant.beliefs)))):
             belief = participant.beliefs[index]
-            table = _BeliefTable(index, belief, self._tabulated([belief.condition]), shift)
+            table = BeliefTable(index, belief, self._tabulated([belief.condition]), shift)
             tables[index] = table
             shift += table.bits
         self.beliefs = [tables[index] for index in range(len(participant.beliefs))]
-        self._by_step: dict[int, list[_BeliefTable]] = {}
+        self._by_step: dict[int, list[BeliefTable]] = {}
         for table in self.beliefs:
             messages = {system.steps[step].event for step in table.event_of}
             for number, one in enumerate(system.steps):
@@ -207,14 +149,15 @@ class Game:
         self._enabled: dict[int, list[Transition]] = {}
         self._bounds = BoundsUnderDraws(system, participant.beliefs)
         self._enabled_without_bounds: dict[tuple[int, frozenset[str]], list[Transition]] = {}
-        self._drawn_of: dict[int, tuple[tuple[_BeliefTable, int], ...]] = {}
+        self._drawn_of: dict[int, tuple[tuple[BeliefTable, int], ...]] = {}
+        self._has_bounded_beliefs = any(table.within is not None for table in self.beliefs)
         self._after_draw: dict[int, list[Transition]] = {}
         self._unexpanded: dict[int, list[Option]] = {}
         """The actions in states after a draw that are not expanded yet."""
         self._leads: list[list[dict[frozenset[int], dict[int, bool]]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
-        self._comes: list[list[dict[tuple[int, frozenset[int]], bool]]] = [
+        self._comes: list[list[dict[tuple[int, frozenset[int], int], bool]]] = [
             [{} for _ in table.steps] for table in self.beliefs
         ]
         self._blocked: dict[tuple[int, int], frozenset[int]] = {}
@@ -310,9 +253,9 @@ class Game:
         packed = state & self.system_mask
         names = frozenset[str]().union(
             *(
-                self._bounds.ruled_out(table.index, code - _FIRST_OUTCOME if code >= _FIRST_OUTCOME else None)
+                self._bounds.ruled_out(table.index, code - FIRST_OUTCOME if code >= FIRST_OUTCOME else None)
                 for table, code in self._drawn(state)
-                if code != _LOST
+                if code != LOST
             )
         )
         if not names:
@@ -323,13 +266,13 @@ class Game:
             self._enabled_without_bounds[packed, names] = steps
         return steps
 
-    def _drawn(self, state: int) -> Sequence[tuple[_BeliefTable, int]]:
+    def _drawn(self, state: int) -> Sequence[tuple[BeliefTable, int]]:
         """Return the beliefs that are not idle, each with the code of its draw."""
         draws = (state & self._open_mask) >> self.width
         drawn = self._drawn_of.get(draws)
         if drawn is None:
             drawn = self._drawn_of[draws] = tuple(
-                (table, code) for table in self.beliefs if (code := table.drawn(state)) != _IDLE
+                (table, code) for table in self.beliefs if (code := table.drawn(state)) != IDLE
             )
         return drawn
 
@@ -343,28 +286,40 @@ class Game:
             if touched is not None and table.index not in touched:
                 continue
             if not table.condition(packed) or (table.always and not self._any_can_come(table, packed)):
-                state = table.with_drawn(state, _IDLE)
-            elif code >= _FIRST_OUTCOME:
-                outcome = code - _FIRST_OUTCOME
-                if not table.silent[outcome] and not self._can_come(table, outcome, packed, self._blocks(state, table)):
-                    state = table.with_drawn(state, _LOST)
+                state = table.with_drawn(state, IDLE)
+            elif code >= FIRST_OUTCOME:
+                outcome = code - FIRST_OUTCOME
+                if not table.silent[outcome] and not self._can_come(
+                    table, outcome, packed, self._blocks(state, table), table.ticks_since_draw(state)
+                ):
+                    state = table.with_drawn(state, LOST)
         return state if self._canonical is None else self._canonical(state)
 
-    def _any_can_come(self, table: _BeliefTable, packed: int) -> bool:
+    def _any_can_come(self, table: BeliefTable, packed: int) -> bool:
         return any(self._can_come(table, at, packed) for at in table.outcomes if not table.silent[at])
 
     def _after(self, state: int, step: int, target: int) -> int:
         """Return the state after a step that leads to this packed state of the system."""
         state = state & self._open_mask & ~self.system_mask | target
+        if self._has_bounded_beliefs:
+            state = self._older(state, step)
         for table in self._by_step.get(step, ()):
             outcome = table.event_of.get(step)
-            if outcome is not None and table.drawn(state) == outcome + _FIRST_OUTCOME:
-                state = table.with_drawn(state, _OVER)
+            if outcome is not None and table.drawn(state) == outcome + FIRST_OUTCOME:
+                state = table.with_drawn(state, OVER)
         return self._settled(state, self._touched[step])
+
+    def _older(self, state: int, step: int) -> int:
+        """Return the state after a step as far as the bounds of drawn outcomes go: a tick brings them closer."""
+        if self.system.steps[step].kind == "tick":
+            for table, code in self._drawn(state):
+                if table.is_bounded(code):
+                    state = table.after_tick(state)
+        return state
 
     # --- outcomes of beliefs
 
-    def _blocks(self, state: int, table: _BeliefTable) -> frozenset[int]:
+    def _blocks(self, state: int, table: BeliefTable) -> frozenset[int]:
         """Return the steps that the draws of other beliefs rule out."""
         scope = self._scopes[table.index]
         key = state & scope.draws, table.index
@@ -372,30 +327,37 @@ class Game:
         if blocked is None:
             steps: set[int] = set()
             for other, code in self._drawn(state):
-                if other is not table and code != _LOST and other.index in scope.beliefs:
-                    steps.update(step for step, at in other.event_of.items() if at != code - _FIRST_OUTCOME)
+                if other is not table and code != LOST and other.index in scope.beliefs:
+                    steps.update(step for step, at in other.event_of.items() if at != code - FIRST_OUTCOME)
             blocked = self._blocked[key] = frozenset(steps)
         return blocked
 
-    def _can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset()) -> bool:
-        """Return whether unseen steps other than these lead to an outcome of the belief.
+    def _can_come(
+        self, table: BeliefTable, outcome: int, packed: int, blocked: frozenset[int] = frozenset(), ticks: int = 0
+    ) -> bool:
+        """Return whether unseen steps other than these lead to an outcome of the belief, so many ticks after its draw.
 
-        The receipt of what is in flight already, which will come, is no hindrance while the belief holds. The answer is
-        the same for all states that agree on the scope of the belief.
+        There are no more ticks among them than the bound of the belief leaves. The receipt of what is in flight
+        already, which will come, is no hindrance while the belief holds. The answer is the same for all states that
+        agree on the scope of the belief.
         """
         memo = self._comes[table.index][outcome]
-        key = packed & self._scopes[table.index].variables, blocked
+        key = packed & self._scopes[table.index].variables, blocked, ticks
         comes = memo.get(key)
         if comes is None:
-            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked)
+            comes = memo[key] = self._computed_can_come(table, outcome, packed, blocked, ticks)
         return comes
 
-    def _computed_can_come(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
-        if not self._own_receipts:
-            return self._leads_unseen(table, outcome, packed, blocked)
-        return any(self._leads_unseen(table, outcome, state, blocked) for state in self._after_receipts(table, packed))
+    def _computed_can_come(
+        self, table: BeliefTable, outcome: int, packed: int, blocked: frozenset[int], ticks: int
+    ) -> bool:
+        states = self._after_receipts(table, packed) if self._own_receipts else [packed]
+        if table.within is None:
+            return any(self._leads_unseen(table, outcome, state, blocked) for state in states)
+        remaining = table.within - ticks
+        return any(self._leads_unseen_within(table, outcome, state, blocked, remaining) for state in states)
 
-    def _after_receipts(self, table: _BeliefTable, packed: int) -> list[int]:
+    def _after_receipts(self, table: BeliefTable, packed: int) -> list[int]:
         """Return this state, and those after receipts of the participant in which the belief holds."""
         states = [packed]
         for state in states:
@@ -404,7 +366,7 @@ class Game:
                     states.append(target)
         return states
 
-    def _leads_unseen(self, table: _BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
+    def _leads_unseen(self, table: BeliefTable, outcome: int, packed: int, blocked: frozenset[int]) -> bool:
         scope = self._scopes[table.index].variables
         memo = self._leads[table.index][outcome].setdefault(blocked, {})
         cached = memo.get(packed & scope)
@@ -428,14 +390,36 @@ class Game:
         memo.update(dict.fromkeys(visited, False))
         return False
 
+    def _leads_unseen_within(
+        self, table: BeliefTable, outcome: int, packed: int, blocked: frozenset[int], ticks: int
+    ) -> bool:
+        """Return whether unseen steps, with so many ticks at most, lead to an outcome."""
+        scope = self._scopes[table.index].variables
+        visited = {(packed & scope, ticks)}
+        new = [(packed, ticks)]
+        while new:
+            state, remaining = new.pop()
+            for step, target in self.enabled(state):
+                if step in blocked:
+                    continue
+                if step in table.steps[outcome]:
+                    return True
+                if self.is_own[step] or step in table.event_of or (target ^ packed) & self.view_mask:
+                    continue
+                later = remaining - (self.system.steps[step].kind == "tick")
+                if later >= 0 and (target & scope, later) not in visited:
+                    visited.add((target & scope, later))
+                    new.append((target, later))
+        return False
+
     def _draw(self, state: int) -> Option | None:
         """Return the draw of the first belief that is due in this state.
 
         Beliefs are drawn in causal order: one whose outcomes need messages of another waits for that one.
         """
         packed = state & self.system_mask
-        due: list[_BeliefTable] = []
-        waiting = [table for table in self.beliefs if table.drawn(state) == _IDLE and table.condition(packed)]
+        due: list[BeliefTable] = []
+        waiting = [table for table in self.beliefs if table.drawn(state) == IDLE and table.condition(packed)]
         for table in waiting:
             events = [at for at in table.outcomes if not table.silent[at]]
             can_come = [
@@ -459,28 +443,29 @@ class Game:
         )
         outcomes: list[tuple[int, list[Transition]]] = []
         for at in table.outcomes:
-            drawn = table.with_drawn(state, at + _FIRST_OUTCOME)
+            drawn = table.with_drawn(state, at + FIRST_OUTCOME)
             target = drawn if self._canonical is None else self._canonical(drawn)
             outcomes.append((self._chance[table.index, at], self._forced_on(target)))
         return ActionKind.BELIEF, outcomes
 
-    def _leaves_others(self, table: _BeliefTable, outcome: int, state: int) -> bool:
+    def _leaves_others(self, table: BeliefTable, outcome: int, state: int) -> bool:
         """Return whether all outcomes that are drawn already can still come beside this one, on one path."""
-        drawn = table.with_drawn(state, outcome + _FIRST_OUTCOME)
+        drawn = table.with_drawn(state, outcome + FIRST_OUTCOME)
         packed = state & self.system_mask
         pending = [
-            (other, code - _FIRST_OUTCOME)
+            (other, code - FIRST_OUTCOME)
             for other, code in self._drawn(state)
-            if code >= _FIRST_OUTCOME and not other.silent[code - _FIRST_OUTCOME]
+            if code >= FIRST_OUTCOME and not other.silent[code - FIRST_OUTCOME]
         ]
         # The outcome changes nothing for pending ones outside of its scope, which can come.
         scope = self._scopes[table.index].beliefs
         return all(
-            other.index not in scope or self._can_come(other, at, packed, self._blocks(drawn, other))
+            other.index not in scope
+            or self._can_come(other, at, packed, self._blocks(drawn, other), other.ticks_since_draw(drawn))
             for other, at in pending
         ) and self._come_together(drawn, packed, [table, *(other for other, _ in pending)])
 
-    def _come_together(self, drawn: int, packed: int, tables: Sequence[_BeliefTable]) -> bool:
+    def _come_together(self, drawn: int, packed: int, tables: Sequence[BeliefTable]) -> bool:
         """Return whether some path brings about the drawn outcomes of all these beliefs, each of which can come alone.
 
         Outcomes of beliefs that share no variable with others, by any steps, do not hinder each other.
@@ -497,17 +482,17 @@ class Game:
                     return False
         return True
 
-    def _is_competition(self, due: Sequence[_BeliefTable], state: int) -> bool:
+    def _is_competition(self, due: Sequence[BeliefTable], state: int) -> bool:
         """Return whether some outcomes of beliefs that are due together exclude each other; so their order matters."""
-        pending = [other for other in self.beliefs if other.drawn(state) >= _FIRST_OUTCOME]
+        pending = [other for other in self.beliefs if other.drawn(state) >= FIRST_OUTCOME]
         choices = [[at for at in table.outcomes if not table.silent[at]] for table in due]
         if prod(map(len, choices)) > MAX_COMPETING_OUTCOMES:
             return True
         for outcomes in product(*choices):
             drawn = state
             for table, at in zip(due, outcomes, strict=True):
-                drawn = table.with_drawn(drawn, at + _FIRST_OUTCOME)
-            awaited = [one for one in pending if not one.silent[one.drawn(state) - _FIRST_OUTCOME]]
+                drawn = table.with_drawn(drawn, at + FIRST_OUTCOME)
+            awaited = [one for one in pending if not one.silent[one.drawn(state) - FIRST_OUTCOME]]
             if not self._come_together(drawn, state & self.system_mask, [*due, *awaited]):
                 return True
         return False
@@ -532,20 +517,28 @@ class Game:
         """
         steps = self.system.steps
         arriving = frozenset(steps[step].event for step, _ in self.enabled(packed) if step in self._own_receipts)
-        new = [(packed, pending, arriving)]
+        bounds = {
+            at: one.within - one.ticks_since_draw(drawn)
+            for at in pending
+            if (one := self.beliefs[at]).within is not None
+        }
+        new = [(packed, pending, arriving, 0)]
         visited = set(new)
         while new and len(visited) <= MAX_JOINT_STATES:
-            state, missing, arriving = new.pop()
+            state, missing, arriving, ticks = new.pop()
             if not missing:
                 return True
             for step, target in self.enabled(state):
-                covering = [one for one in self._by_step.get(step, ()) if one.drawn(drawn) not in (_IDLE, _LOST)]
+                later = ticks + (bool(bounds) and steps[step].kind == "tick")
+                if any(later > bound for at, bound in bounds.items() if at in missing):
+                    continue
+                covering = [one for one in self._by_step.get(step, ()) if one.drawn(drawn) not in (IDLE, LOST)]
                 outcomes = frozenset(one.index for one in covering)
                 if self.is_own[step] and not covering:
                     continue
                 if not outcomes <= missing and not outcomes.isdisjoint(pending):
                     continue
-                if any(one.event_of.get(step) != one.drawn(drawn) - _FIRST_OUTCOME for one in covering):
+                if any(one.event_of.get(step) != one.drawn(drawn) - FIRST_OUTCOME for one in covering):
                     continue
                 remaining = missing - outcomes
                 is_receipt = step in self._own_receipts and steps[step].event in arriving
@@ -555,13 +548,13 @@ class Game:
                     or is_unseen
                     or (is_receipt and all(self.beliefs[at].condition(target) for at in remaining))
                 ):
-                    node = target, remaining, arriving | {steps[step].event} if covering else arriving
+                    node = target, remaining, arriving | {steps[step].event} if covering else arriving, later
                     if node not in visited:
                         visited.add(node)
                         new.append(node)
         return bool(new)
 
-    def _waits_for_no(self, table: _BeliefTable, waiting: Sequence[_BeliefTable], state: int) -> bool:
+    def _waits_for_no(self, table: BeliefTable, waiting: Sequence[BeliefTable], state: int) -> bool:
         """Return whether the outcomes can come without messages of the other beliefs."""
         scope = self._scopes[table.index].beliefs
         near = [other for other in waiting if other is not table and other.index in scope]
@@ -572,7 +565,7 @@ class Game:
         events = [at for at in table.outcomes if not table.silent[at]]
         return all(self._can_come(table, at, state & self.system_mask, blocked) for at in events)
 
-    def _record(self, state: int, due: Sequence[_BeliefTable]) -> None:
+    def _record(self, state: int, due: Sequence[BeliefTable]) -> None:
         self.diagnostics.applied.update(table.index for table in due)
         agents = self.participant.beliefs
         for at, one in enumerate(due):
@@ -608,19 +601,25 @@ class Game:
             return []
         if mode == Mode.OPEN and self.beliefs and (draw := self._draw(state)) is not None:
             return [draw]
-        drawn = [(table, code - _FIRST_OUTCOME) for table, code in self._drawn(state)]
+        drawn = [(table, code - FIRST_OUTCOME) for table, code in self._drawn(state)]
         awaited = [(table, outcome) for table, outcome in drawn if outcome >= 0 and not table.silent[outcome]]
+        clock_waits = self._has_bounded_beliefs and any(
+            table.is_bounded(code) and table.ticks_since_draw(state) == table.within
+            for table, code in self._drawn(state)
+        )
         moves: list[tuple[int, int, bool]] = []
         refused: list[tuple[int, int, bool]] = []
         own: list[Transition] = []
         is_forbidden = False
         for step, target in steps:
+            if clock_waits and self.system.steps[step].kind == "tick":
+                continue
             forced = self.is_forced[step]
             blocked = is_outcome = False
             if drawn and step in self._by_step:
                 covering = self._by_step[step]
                 for table, outcome in drawn:
-                    if table in covering and outcome != _DROPPED:
+                    if table in covering and outcome != DROPPED:
                         is_outcome |= table.event_of.get(step) == outcome
                         blocked |= table.event_of.get(step) != outcome
             if self.is_own[step] and not is_outcome:
@@ -644,12 +643,15 @@ class Game:
         may_stop = not awaited and not any(forced for _, _, forced in moves)
         return self._actions(state, moves, own, may_stop, is_forbidden)
 
-    def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[_BeliefTable, int]]) -> bool:
+    def _all_can_come(self, state: int, step: int, target: int, awaited: Sequence[tuple[BeliefTable, int]]) -> bool:
         """Return whether the outcomes that are awaited can come after a step, on one path."""
         touched = self._touched[step]
+        if self._has_bounded_beliefs:
+            state = self._older(state, step)
         remaining = [(table, outcome) for table, outcome in awaited if step not in table.steps[outcome]]
         if not all(
-            table.index not in touched or self._can_come(table, outcome, target, self._blocks(state, table))
+            table.index not in touched
+            or self._can_come(table, outcome, target, self._blocks(state, table), table.ticks_since_draw(state))
             for table, outcome in remaining
         ):
             return False
@@ -659,8 +661,8 @@ class Game:
         if len(holding) < 2:
             return True
         for table in self._by_step.get(step, ()):
-            if step in table.event_of and table.drawn(state) == table.event_of[step] + _FIRST_OUTCOME:
-                state = table.with_drawn(state, _OVER)
+            if step in table.event_of and table.drawn(state) == table.event_of[step] + FIRST_OUTCOME:
+                state = table.with_drawn(state, OVER)
         return self._come_together(state, target, holding)
 
     def _actions(

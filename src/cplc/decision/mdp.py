@@ -14,14 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
-from cplc.decision.game import (
-    ActionKind,
-    Attitude,
-    EventProbability,
-    Game,
-    GameDiagnostics,
-    Option,
-)
+from cplc.decision.belief_draws import EventProbability, GameDiagnostics
+from cplc.decision.game import ActionKind, Attitude, Game, Option
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import State, System

@@ -21,8 +21,9 @@ from importlib import import_module
 from itertools import permutations
 from typing import Any, Literal
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import extremal_probabilities
-from cplc.decision.game import NO_STEP, ActionKind, EventProbability
+from cplc.decision.game import NO_STEP, ActionKind
 from cplc.decision.observation import Objective, ObservedMdp
 from cplc.decision.results import Bounds
 from cplc.decision.value_iteration import OrderedMdp

@@ -12,8 +12,9 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import extremal_probabilities
-from cplc.decision.game import CERTAIN, ActionKind, EventProbability
+from cplc.decision.game import CERTAIN, ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import EXACT_STATES, Objective, ObservedMdp
 from cplc.decision.results import Number

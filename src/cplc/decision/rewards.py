@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import gcd, inf, lcm, prod
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import (
     EXIT,
     MAX_EXACT_NODES,
@@ -24,7 +25,7 @@ from cplc.decision.end_components import (
     is_decision,
     policy_iteration,
 )
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import Number
 from cplc.decision.strategy_improvement import certified_bounds

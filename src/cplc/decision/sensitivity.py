@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.components import ComponentCache, ComponentGroup, ComponentMdp
-from cplc.decision.game import ActionKind, EventProbability
+from cplc.decision.game import ActionKind
 from cplc.decision.probability_bounds import largest, product_bounds, products_of_others
 from cplc.decision.results import Bounds, Number, Sensitivity, Verdict, judged
 from cplc.decision.rewards import StepRewards, expected_total_reward

@@ -86,7 +86,7 @@ class _Signatures:
                 self.by_variable[name].append(self.number(("free", about)))
         for belief in participant.beliefs:
             events = tuple((tuple(steps[step] for step in one.steps), one.low, one.high) for one in belief.events)
-            about = self.number(("belief", self.form(belief.condition), events))
+            about = self.number(("belief", self.form(belief.condition), events, belief.within))
             self.record(belief.condition, ("belief", about))
             for at, one in enumerate(belief.events):
                 for name in {name for step in one.steps for name in system.steps[step].footprint}:
@@ -288,6 +288,7 @@ class SymmetricAgents:
                     agents.setdefault(belief.agent, len(agents)),
                     form_of(self.seen(belief.condition, own), names),
                     tuple((tuple(map(steps.__getitem__, one.steps)), one.low, one.high) for one in belief.events),
+                    belief.within,
                 )
                 for belief in map(self.participant.beliefs.__getitem__, mine.beliefs[member])
             ),

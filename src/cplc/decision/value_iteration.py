@@ -15,8 +15,9 @@ from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import extremal_probabilities, solve_scc
-from cplc.decision.game import NO_STEP, ActionKind, EventProbability
+from cplc.decision.game import NO_STEP, ActionKind
 from cplc.decision.mdp import Mdp
 from cplc.decision.results import WAIT, Bounds, Number
 from cplc.records import dataclass

@@ -8,6 +8,7 @@ from typing import Final
 
 from cplc.drawing.graph import Edge, Graph, Node, fold_families, merge_parallel_edges
 from cplc.drawing.projected_graph import ProjectedGraph, projected_graph
+from cplc.language.groups import members
 from cplc.language.lifecycle import CLAIM_OPEN, OPEN, UNANSWERED
 from cplc.logic.expressions import And, Expr, Not, Or, Read, value_text
 from cplc.records import dataclass
@@ -231,7 +232,8 @@ def obligations_graph(system: System, title: str, state: State | None = None) ->
         if value == "null":
             continue
         lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(system, one))
-        edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
+        is_dashed = isinstance(one, Claim) or value not in (None, *_OPEN)
+        edges += [Edge(by, to, lines, is_dashed=is_dashed) for by in members(source) for to in members(target)]
     nodes = tuple(Node(agent.name, (agent.name, *_powers_of(system, agent))) for agent in system.agents)
     legend = (
         "Arrows lead from debtor to creditor; dashed arrows are claims."

@@ -97,6 +97,8 @@ def _remarks(model: _MdpModel) -> Iterator[str]:
             "Beliefs with probability intervals have a command for each extreme distribution; all other distributions "
             "are convex combinations of these."
         )
+    if any(belief.within is not None for belief in model.participant.beliefs):
+        yield "Bounds of beliefs in ticks (`believes R within k`) are left out: an outcome may come later."
     if model.has_decisions:
         yield (
             "Decisions of the participant are nondeterministic like the rest, so the minimal probability may be less "

@@ -17,7 +17,7 @@ from cplc.logic import formulas as f
 from cplc.logic.commitments import Binding, Channel, Commits, Conditional, Fulfils, Offering, SociallyCommits
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula
-from cplc.system.model import Step, System
+from cplc.system.model import Commitment, Step, System
 from cplc.system.synchronous import Player
 
 FORMAT_VERSION: Final = 4
@@ -81,8 +81,7 @@ def system_data(system: System) -> dict[str, object]:
         "commitments": [
             {
                 "name": commitment.name,
-                "debtor": commitment.debtor,
-                "creditor": commitment.creditor,
+                **_sides(commitment),
                 "variable": commitment.variable,
                 "antecedent": expr_data(commitment.antecedent),
                 "consequent": expr_data(commitment.consequent),
@@ -129,6 +128,16 @@ def system_data(system: System) -> dict[str, object]:
         "start": expr_data(system.start),
         "hazards": [{"text": text, "condition": expr_data(condition)} for text, condition, _ in system.hazards],
     }
+
+
+def _sides(commitment: Commitment) -> dict[str, object]:
+    """Return both sides: roles, or groups of several with those who are answerable."""
+    debtors: dict[str, object] = {"debtor": commitment.debtor}
+    if len(commitment.debtors) > 1:
+        debtors = {"debtors": commitment.debtors, "answerable": commitment.answerable}
+    if len(commitment.creditors) > 1:
+        return debtors | {"creditors": commitment.creditors}
+    return debtors | {"creditor": commitment.creditor}
 
 
 def _step(step: Step) -> dict[str, object]:

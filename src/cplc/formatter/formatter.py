@@ -25,11 +25,11 @@ _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
 _CALLED: Final = frozenset((*MODALITIES, "claim"))
 
 Kind = Literal["word", "name", "number", "string", "sign", "comment"]
-Sense = Literal["", "block", "unary", "bound", "calls", "of message"]
+Sense = Literal["", "block", "unary", "bound", "calls", "of message", "of side"]
 """The role of an ambiguous sign or word.
 
 A brace around declarations or variables; a minus before its operand; the `<=` of `F<=k`; a word that its parenthesis
-belongs to; the colon of a message.
+belongs to; the colon of a message; `any` or `each` before a group.
 """
 
 
@@ -155,7 +155,9 @@ def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) 
             return "calls"
         case "{":
             along = last.kind == "word" and last.text in ("A", "E")
-            return "" if along or last.text in (":", "(", ",", "in", "=") else "block"
+            return "" if along or last.sense == "of side" or last.text in (":", "(", ",", "in", "=") else "block"
+        case "any" | "each" if last.text in ("(", ","):
+            return "of side"
         case "-" | "+" if not last.ends_operand:
             return "unary"
         case "<=" if last.kind == "word" and last.text in _BOUNDED:

@@ -103,9 +103,11 @@ WORDS: Final = (
 
     # Words with a meaning in one context; elsewhere they may be names.
     Word("all", "contextual", "every role"),
+    Word("any", "contextual", "`C(any {A, B}, …)`: one of the debtors alone must be able to keep the commitment"),
     Word("as", "contextual", "the name by which it is known here", continues=("use", "import")),
     Word("assuming", "contextual", "roles assumed to make progress (fairness): they do not withhold an enabled message "
          "forever"),
+    Word("each", "contextual", "`C(each {A, B}, …)`: each debtor alone must be able to keep the commitment"),
     Word("expect", "contextual", "what the verdict ought to be", continues=("property", "check", "analyze")),
     Word("expires", "contextual", "`expires k`: expired after `k` ticks of being conditional",
          continues=("commitment",)),

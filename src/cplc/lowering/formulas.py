@@ -226,8 +226,7 @@ class _Lowering:
         """Return the channel of the promises from debtor to creditor, or of the one named."""
         if term.commitment is not None:
             return promises(self.system, term.commitment, (term.commitment,))
-        parties = term.debtor, term.creditor
-        names = (c.name for c in self.model.commitments if (c.debtor, c.creditor) == parties)
+        names = (c.name for c in self.model.commitments if c.is_promised(term.debtor, term.creditor))
         return promises(self.system, f"{term.debtor} -> {term.creditor}", names)
 
     def _social(self, term: t.Social) -> Formula:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cplc.language.groups import members
 from cplc.logic import expressions as e
 from cplc.logic.expressions import value_text
 from cplc.lowering.condition_dependencies import ConditionDependencies
@@ -108,6 +109,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
                 views=tuple(_views(lifecycles, commitment.name)),
                 content=content_text(commitment.consequent) if commitment.name in lifecycles.contents else "",
                 on_course=_on_course(commitment.name, lifecycles, interpretation),
+                answerable=commitment.answerable,
                 span=commitment.span,
             )
             for commitment in model.commitments
@@ -195,7 +197,7 @@ def _views(lifecycles: LifecycleAnalysis, name: str) -> Iterator[tuple[str, str]
 
 def all_views(model: CheckedModel) -> frozenset[View]:
     """Return the views of both parties of every commitment and claim."""
-    return frozenset((party, name) for name in model.parties for party in model.parties[name])
+    return frozenset((party, name) for name, parties in model.members.items() for party in parties)
 
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
@@ -211,7 +213,7 @@ def _guard_views(model: CheckedModel) -> set[View]:
     for message in model.messages:
         terms = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
         mentioned.update(name for term in terms for name in states_in(term, model))
-    return {(party, name) for name in mentioned for party in model.parties[name]}
+    return {(party, name) for name in mentioned for party in model.members[name]}
 
 
 def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | None, frozenset[str]]:
@@ -239,7 +241,7 @@ def _observers(model: CheckedModel, required_views: set[View]) -> dict[str | Non
             continue
         observable[observer].add(name)
         required = mentioned[name] | handed.get((observer, name), set())
-        pending += [(observer, other) for other in sorted(required) if observer in model.parties[other]]
+        pending += [(observer, other) for other in sorted(required) if observer in model.members[other]]
     everything: dict[str | None, frozenset[str]] = {None: frozenset(model.parties)}
     return everything | {role.name: frozenset(observable[role.name]) for role in model.roles if role.name in observable}
 
@@ -294,7 +296,13 @@ def _shared(lifecycles: LifecycleAnalysis, local: set[View]) -> Iterator[Shared]
             pairs = zip(copy_variables(message, message.sender), copy_variables(message, receiver), strict=True)
             for at_sender, at_receiver in pairs:
                 yield Shared(message.sender, receiver, at_sender, at_receiver)
-    for name, (first, second) in model.parties.items():
+    pairs_of_roles = (
+        (name, first, second)
+        for name, (one, other) in model.parties.items()
+        for first in members(one)
+        for second in members(other)
+    )
+    for name, first, second in pairs_of_roles:
         if (first, name) in local:
             yield Shared(first, second, state_variable(name, first), state_variable(name, second))
             if name in lifecycles.standings:
@@ -319,16 +327,16 @@ def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]
     for index, step in enumerate(steps):
         several = step.kind == "receive" and builder.model.message[step.event].has_several_receivers
         groups.setdefault((step.kind, step.event, f"@{step.actor}" if several else ""), []).append(index)
-    for (kind, event, receiver), members in groups.items():
+    for (kind, event, receiver), steps_of_group in groups.items():
         if kind in ("lose", "duplicate"):
             continue
-        sender = steps[members[0]].actor if kind in ("send", "exchange") else None
+        sender = steps[steps_of_group[0]].actor if kind in ("send", "exchange") else None
         due: e.Expr | None = None
         if kind == "send" and builder.waits_for_others(builder.model.message[event]):
             due = builder.due(builder.model.message[event])
-        elif kind == "tick" and not e.is_true(steps[members[0]].guard):
+        elif kind == "tick" and not e.is_true(steps[steps_of_group[0]].guard):
             due = e.TRUE
-        yield Justice(f"{kind} {event}{receiver}".strip(), tuple(members), sender, due)
+        yield Justice(f"{kind} {event}{receiver}".strip(), tuple(steps_of_group), sender, due)
 
 
 def _recurrences(model: CheckedModel, steps: tuple[Step, ...]) -> Iterator[Justice]:

@@ -38,7 +38,7 @@ def with_conformance_of_the_paper(participant: Participant, system: System) -> P
 
     At the end, each commitment of which it is the debtor is fulfilled or expired; one that was never created is not.
     """
-    mine = [one.variable for one in system.commitments if one.debtor in participant.agents]
+    mine = [one.variable for one in system.commitments if set(one.debtors) <= set(participant.agents)]
     ended = (e.disj((is_in(system, variable, "fulfilled"), is_in(system, variable, "expired"))) for variable in mine)
     return replace(participant, conforming=e.conj(ended))
 
@@ -66,7 +66,7 @@ class _PlayedViews:
     model: CheckedModel
 
     def observer(self, commitment: str, view: str | None) -> str | None:
-        parties = (view,) if view is not None else self.model.parties[commitment]
+        parties = (view,) if view is not None else self.model.members[commitment]
         return next((party for party in parties if party in self.roles), None)
 
     def __call__(self, commitment: str, view: str | None) -> Expr | None:
@@ -117,7 +117,7 @@ class _Lowering:
             conforming=e.conj(
                 self._conforms(commitment)
                 for commitment in self.system.commitments
-                if commitment.debtor in declared.roles
+                if set(commitment.debtors) <= set(declared.roles)
             ),
             goals=tuple(goal for one in declared.goals for goal in self._goals(one)),
             worth=tuple(
@@ -145,8 +145,10 @@ class _Lowering:
     def _belief(self, belief: m.Belief) -> Belief:
         events = tuple(map(self._event, belief.events))
         when = _when(belief.condition)
-        text = f"{belief.role}{when}: {' | '.join(event.text for event in belief.events)}"
-        return Belief(belief.role, condition(belief.condition, self.seen), events, text, belief.span)
+        within = "" if belief.within is None else f" within {belief.within}"
+        text = f"{belief.role}{when}{within}: {' | '.join(event.text for event in belief.events)}"
+        holds = condition(belief.condition, self.seen)
+        return Belief(belief.role, holds, events, text, belief.span, belief.within)
 
     def _event(self, event: m.Event) -> Event:
         """Return the event with its steps; silence has none."""

@@ -119,8 +119,7 @@ def channel_of(between: t.Between, model: CheckedModel) -> tuple[str, tuple[str,
     """Return the name of the channel and its commitments."""
     if between.commitment is not None:
         return between.commitment, (between.commitment,)
-    parties = between.debtor, between.creditor
-    names: Iterable[str] = (c.name for c in model.commitments if (c.debtor, c.creditor) == parties)
+    names = (c.name for c in model.commitments if c.is_promised(between.debtor, between.creditor))
     return f"{between.debtor} -> {between.creditor}", tuple(names)
 
 
@@ -156,8 +155,7 @@ def bindings(
 
     With ``conditional`` a commitment binds while it is conditional, too.
     """
-    pair = debtor, creditor
-    names = (one.name for one in model.commitments if (one.debtor, one.creditor) == pair)
+    names = (one.name for one in model.commitments if one.is_promised(debtor, creditor))
     candidates = [_offer_binding(system, name) if conditional else _commitment_binding(system, name) for name in names]
     candidates += _claim_bindings(model, system, debtor, creditor)
     return tuple(binding for binding in candidates if binding.where != NEVER)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Literal
 
+from cplc.language.groups import Answerable, agreeing, answerable_text, members, side_text
 from cplc.records import dataclass
 
 Severity = Literal["wrong", "unread", "unknown", "note"]
@@ -49,6 +50,8 @@ class Finding:
         for name in ("since", "due"):
             if isinstance(given := entries.get(name), int):
                 entries[name] = moment(given)
+        if "answerable" in entries and len(members(str(entries["debtor"]))) == 1:
+            del entries["answerable"]
         return entries | {"text": self.text}
 
 
@@ -164,6 +167,8 @@ class Violated(Changed):
 
     due: int | None = None
     """The deadline, if it has expired."""
+    answerable: Answerable = "all"
+    """Which debtors of a group can be held to it."""
 
     kind: ClassVar[str] = "violated"
     severity: ClassVar[Severity] = "wrong"
@@ -173,7 +178,9 @@ class Violated(Changed):
         cause = f"by `{self.after}`" if self.after else "by its deadline"
         due = f", due {moment(self.due)}" if self.due is not None else ""
         since = f", owed since {moment(self.since)}" if self.since is not None else ""
-        return f"{self.debtor} violates `{self.commitment}` towards {self.creditor} {cause}{due}{since}"
+        violates = agreeing(self.debtor, "violates", "violate", self.answerable)
+        who, towards = answerable_text(self.debtor, self.answerable), side_text(self.creditor)
+        return f"{who} {violates} `{self.commitment}` towards {towards} {cause}{due}{since}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +199,8 @@ class KeptTooLate(Finding):
     @property
     def text(self) -> str:
         return (
-            f"`{self.message}` is too late to fulfil `{self.commitment}` of {self.debtor}, which is {self.now} already"
+            f"`{self.message}` is too late to fulfil `{self.commitment}` of {side_text(self.debtor)}, "
+            f"which is {self.now} already"
         )
 
 

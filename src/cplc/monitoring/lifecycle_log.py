@@ -83,7 +83,8 @@ class LifecycleLog:
         if state == "violated" and not isinstance(one, Claim):
             due = self._clock.due(position, status) if message is None else None
             self.totals.violations[debtor, one.name] += 1
-            yield Violated(place, name, time, one.name, debtor, creditor, before, state, message, since, due)
+            who = (one.name, debtor, creditor)
+            yield Violated(place, name, time, *who, before, state, message, since, due, one.answerable)
         else:
             shown = ON_COURSE if state == "null" and position in on_course else before
             yield Changed(place, name, time, one.name, debtor, creditor, shown, state, message, since)

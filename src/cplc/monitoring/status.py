@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cplc.language.groups import is_on
 from cplc.logic.expressions import Value
 from cplc.monitoring.case_state import Case
 from cplc.monitoring.deadline_clock import Clock
@@ -112,6 +113,6 @@ def allowed(
     return Allowed(
         agent,
         tuple(sendings),
-        tuple(one for one in active if one.debtor in roles),
-        tuple(one for one in active if one.creditor in roles),
+        tuple(one for one in active if is_on(roles, one.debtor)),
+        tuple(one for one in active if is_on(roles, one.creditor)),
     )

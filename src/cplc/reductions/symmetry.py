@@ -198,7 +198,7 @@ def _indexed_families(system: System, instances: Mapping[str, Collection[int]]) 
     taking_part = [
         *((agent.name, (agent.name,)) for agent in system.agents),
         *((message.name, message.roles) for message in system.messages),
-        *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
+        *((one.name, (*one.debtors, *one.creditors)) for one in system.commitments),
         *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
     ]
     homes: dict[IndexPosition, frozenset[str]] = {}

@@ -176,7 +176,7 @@ def _late_sends(system: System, participant: Participant, analysis: Analysis) ->
     """Yield the deadlines that may pass before the participant's own sends, where nothing bounds these."""
     bounded = {one.sender for one in system.bounded}
     roles = [role for role in participant.agents if role not in bounded]
-    late = [f"`{one.name}`" for one in system.commitments if one.debtor in roles and one.within is not None]
+    late = [f"`{one.name}`" for one in system.commitments if set(one.debtors) <= set(roles) and one.within is not None]
     is_unsure = any(
         figure.aspect == "conformance" and not figure.unsolved and figure.guaranteed.high < 1
         for figure in analysis.figures
@@ -221,7 +221,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
     open_ = [
         f"`{commitment.name}` is {state[commitment.variable]}"
         for commitment in system.commitments
-        if commitment.debtor in participant.agents
+        if set(commitment.debtors) <= set(participant.agents)
         and commitment.variable in state
         and state[commitment.variable] in _NOT_KEPT
     ]

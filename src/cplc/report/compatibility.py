@@ -8,6 +8,7 @@ from cplc.checking.results import Answer
 from cplc.compatibility.compare import Comparison, VerdictChange
 from cplc.compatibility.trace_inclusion import Breach, Findings, Novelty
 from cplc.compatibility.visible_behaviour import Event
+from cplc.language.groups import answerable_text
 from cplc.report.json_data import Data, run_data
 from cplc.report.layout import Part, Style, plain
 from cplc.report.text import run_lines
@@ -35,7 +36,7 @@ def comparison_concise(comparison: Comparison, old: str, new: str, *, both: bool
     """Return one line for each difference."""
     newly, gone = comparison.newly, comparison.no_longer
     lines = [f"{new}: breaking: {event_text(one.event)} can newly happen" for one in newly.novelties]
-    lines += [f"{new}: breaking: {one.commitment}: {_breach(one)}" for one in newly.breaches]
+    lines += [f"{new}: breaking: {one.commitment}: {_breach(comparison, one)}" for one in newly.breaches]
     lines += [f"{new}: breaking: {one.name}: {_orphan(comparison, one)}" for one in comparison.orphaned]
     lines += [
         f"{new}: {'breaking' if one.is_lost else 'note'}: {one.name} {_verdict(one)}" for one in comparison.verdicts
@@ -123,7 +124,7 @@ def _promises(comparison: Comparison, style: Style) -> Iterator[str]:
     for one in findings.breaches[:MAX_RUNS]:
         made = comparison.match.old.commitment[one.commitment]
         yield ""
-        yield f"  {one.commitment} ({made.debtor} to {made.creditor}): after this run {_breach(one)}"
+        yield f"  {one.commitment} ({made.debtor} to {made.creditor}): after this run {_breach(comparison, one)}"
         yield from _run(comparison.match.new, one, style)
     yield from _others([one.commitment for one in findings.breaches[MAX_RUNS:]])
     if findings.breaches:
@@ -159,7 +160,7 @@ def _verdict_data(one: VerdictChange) -> Data:
 
 
 def _orphan(comparison: Comparison, made: Commitment) -> str:
-    lost = [role for role in (made.debtor, made.creditor) if role in comparison.lost_roles]
+    lost = [role for role in (*made.debtors, *made.creditors) if role in comparison.lost_roles]
     return f"{_joined(lost)} {'takes' if len(lost) == 1 else 'take'} no part any more"
 
 
@@ -201,9 +202,15 @@ def _others(names: Sequence[str]) -> Iterator[str]:
         yield f"  and so with {shown}" + (f" and {len(names) - MAX_EVENTS} more" if len(names) > MAX_EVENTS else "")
 
 
-def _breach(one: Breach) -> str:
+def _breach(comparison: Comparison, one: Breach) -> str:
     was = " or ".join(one.promised)
     if one.state is None:
+        made = comparison.match.old.commitment[one.commitment]
+        weaker = comparison.match.successor(made)
+        if weaker is not None:
+            before = answerable_text(made.debtor, made.answerable)
+            after = answerable_text(weaker.debtor, weaker.answerable)
+            return f"it is {was}, answered for by {before} in the old one, by {after} in the new one"
         return f"it is {was} in the old one, and the new one has no such commitment"
     return f"it is {was} in the old one, and {one.state} in the new one"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cplc.checking.responsibility import Violation, lasso_evidence, neglected_sends, violations
 from cplc.checking.results import Avoidance, Responsibility, Result, WayOut
+from cplc.language.groups import agreeing, answerable_text, is_on, members, side_text
 from cplc.language.lifecycle import CLOSED
 from cplc.logic import formulas as f
 from cplc.logic.expressions import reads
@@ -145,15 +146,18 @@ def promise_sentences(result: Result) -> Iterator[str]:
         if unkept.promises_nothing:
             pairs = zip(unkept.commitments, unkept.states, strict=True)
             shown = joined([f"{name} is {state}" for name, state in islice(pairs, _MAX_VIOLATIONS)], "and")
-            yield f"At the end {unkept.debtor} promises {unkept.creditor} nothing: {shown}."
+            promises = f"{side_text(unkept.debtor)} {agreeing(unkept.debtor, 'promises', 'promise')}"
+            yield f"At the end {promises} {side_text(unkept.creditor)} nothing: {shown}."
         elif not set(unkept.commitments) <= set(owed):
             names = joined(unkept.commitments, "and")
-            yield f"At the end {unkept.debtor} has promised {names} to {unkept.creditor} and not kept it."
+            promised = f"{side_text(unkept.debtor)} {agreeing(unkept.debtor, 'has', 'have')} promised"
+            yield f"At the end {promised} {names} to {side_text(unkept.creditor)} and not kept it."
 
 
 def violation_text(system: System, violation: Violation) -> str:
     """Return one violation as a clause."""
-    what = f"{violation.by} violated {violation.name} towards {violation.towards} at step {violation.step}"
+    who, towards = answerable_text(violation.by, violation.answerable), side_text(violation.towards)
+    what = f"{who} violated {violation.name} towards {towards} at step {violation.step}"
     content = system.commitment[violation.name].content if violation.name in system.commitment else ""
     if content:
         what = f"{what}, having promised `{content}`"
@@ -162,7 +166,7 @@ def violation_text(system: System, violation: Violation) -> str:
         sent = f"`{message.channel_text} : {message.name}`"
         if violation.empowered is not None:
             return f"{what}: {violation.empowered} has the power to say so, and did by {sent}"
-        return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
+        return f"{what}, by {sent}" if message.sender in members(violation.by) else f"{what}, when {sent} took effect"
     within = system.commitment[violation.name].within
     if within is None:
         return f"{what}: it can no longer be so"
@@ -179,18 +183,22 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
     ending = None if result.evidence is None else lasso_evidence(result.evidence)
     able = {} if ending is None else neglected_sends(result.system, ending)
     for role in blamed.stopped:
-        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
-        debts = joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
+        owed = [c for c in result.system.commitments if c.name in blamed.owed and role in c.debtors]
+        debts = joined([f"{commitment.name} to {side_text(commitment.creditor)}" for commitment in owed], "and")
         stopped = f"{role} stopped: it could send {joined(able.get(role, ()), 'or')} forever and never did"
         yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
     if blamed.avoidance is not None and result.evidence is not None and with_run:
         yield from _avoidance_sentences(result, blamed.avoidance, result.evidence)
         for commitment in result.system.commitments:
             if commitment.name in blamed.owed:
-                owes = f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever"
+                owes = agreeing(commitment.debtor, "owes", "owe", commitment.answerable)
+                owes = (
+                    f"{commitment.answerable_text} {owes} {commitment.name} to {side_text(commitment.creditor)} forever"
+                )
                 acting = blamed.avoidance.acting
-                is_outside = bool(acting) and commitment.debtor not in acting
-                yield f"{owes}{', but does not take part in the loop' if is_outside else ''}."
+                does = agreeing(commitment.debtor, "does", "do", commitment.answerable)
+                is_outside = bool(acting) and not is_on(acting, commitment.debtor)
+                yield f"{owes}{f', but {does} not take part in the loop' if is_outside else ''}."
                 yield from _debtor_view_sentences(commitment, told(result.system, result.evidence).run.states)
     ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
     ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
@@ -205,7 +213,7 @@ def _debtor_view_sentences(commitment: Commitment, states: Sequence[State]) -> I
     """Yield since when an owed commitment is over in the debtor's own view, by which it decides."""
     for role, variable in commitment.views:
         view = states[-1].get(variable)
-        if role == commitment.debtor and view in CLOSED:
+        if role in commitment.debtors and view in CLOSED:
             since = max((at for at, state in enumerate(states) if state[variable] != view), default=-1) + 1
             yield f"As {role} sees it, {commitment.name} is {view} since step {since}."
 

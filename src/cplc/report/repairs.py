@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cplc.checking.results import Result
+from cplc.language.groups import members
 from cplc.logic.expressions import reads
 from cplc.report.step_text import joined
 from cplc.report.trace_narration import has_trace, told
@@ -48,14 +49,14 @@ def _conditional_at_the_end(result: Result, run: Run) -> Iterator[str]:
 
 def _last_message(system: System, run: Run, one: Commitment, sender: str) -> Message | None:
     """Return the last message between the parties since the creation, of the same member of families if possible."""
-    receiver = one.creditor if sender == one.debtor else one.debtor
+    receivers = members(one.creditor if sender == one.debtor else one.debtor)
     index = one.name.partition("[")[2]
     messages: list[Message] = []
     for before, move in zip(run.states, run.moves, strict=False):
         step = None if move.step is None else system.steps[move.step]
         if step is not None and step.kind in ("receive", "exchange") and before[one.variable] != "null":
             messages.append(system.message[step.event])
-    between = [one for one in messages if one.sender == sender and receiver in one.receivers]
+    between = [one for one in messages if one.sender in members(sender) and set(receivers) & set(one.receivers)]
     same = [message for message in between if message.name.partition("[")[2] == index]
     return next(reversed(same or between), None)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from cplc.control_characters import printable
+from cplc.language.groups import agreeing, side_text
 from cplc.logic.expressions import value_text
 from cplc.report.json_data import Data, run_data
 from cplc.report.layout import DEFAULT_WIDTH, Layout, Style, list_lines, plain
@@ -265,14 +266,17 @@ def _name(one: Commitment | Claim) -> str:
 def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
     if isinstance(one, Claim):
         return one.formula or expr_text(one.content)
+    who, owes = one.answerable_text, agreeing(one.debtor, "owes", "owe", one.answerable)
     match state[one.variable]:
         case "conditional":
-            clause = f"if {condition_text(system, one.antecedent)}, {one.debtor} owes {content_text(system, one)}"
+            clause = f"if {condition_text(system, one.antecedent)}, {who} {owes} {content_text(system, one)}"
         case "active":
-            owes = "keeps its promise to" if holds(one.on_course, state) else "owes"
-            clause = f"{one.debtor} {owes} {one.creditor}: {content_text(system, one)}"
+            if holds(one.on_course, state):
+                owes = agreeing(one.debtor, "keeps its promise to", "keep their promise to", one.answerable)
+            clause = f"{who} {owes} {side_text(one.creditor)}: {content_text(system, one)}"
         case "pending":
-            clause = f"{one.debtor} would owe {content_text(system, one)}, and waits"
+            waits = agreeing(one.debtor, "waits", "wait", one.answerable)
+            clause = f"{who} would owe {content_text(system, one)}, and {waits}"
         case _:
             return ""
     return clause + _clock(system, one, state)

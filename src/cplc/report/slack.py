@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cplc.language.groups import agreeing, side_text
 from cplc.report.json_data import result_data
 from cplc.report.layout import Style, plain
 from cplc.report.step_text import counted, joined
@@ -42,7 +43,8 @@ def slack_text(slack: Slack, style: Style = plain) -> str:
 def _sentence(slack: Slack) -> str:
     if slack.together is None:
         return "no limits keep it"
-    sends = [f"{slack.debtor} does not send {joined([f'`{name}`' for name in slack.without], 'or')}"]
+    does = agreeing(slack.debtor, "does", "do")
+    sends = [f"{side_text(slack.debtor)} {does} not send {joined([f'`{name}`' for name in slack.without], 'or')}"]
     conditions = [*(sends if slack.without else []), *_conditions(slack.together)]
     return f"kept if {joined(conditions, 'and')}" if conditions else "kept without any limits"
 

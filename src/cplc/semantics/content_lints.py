@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
+from cplc.language.groups import is_on
 from cplc.logic import kleene
 from cplc.semantics import model
 from cplc.semantics import terms as t
@@ -129,7 +130,7 @@ class ContentLints:
         """Return whether the debtor sends the message or a predecessor that does not just create the commitment."""
         making = {before for made in self._creating.get(commitment.name, ()) for before in self._predecessors(made)}
         return any(
-            self._model.message[one].sender == commitment.debtor for one in {name} | self._predecessors(name) - making
+            self._model.message[one].sender in commitment.debtors for one in {name} | self._predecessors(name) - making
         )
 
     def _unseen(self, commitment: model.Commitment) -> Iterator[Finding]:
@@ -139,13 +140,13 @@ class ContentLints:
         received = {
             name
             for m in self._model.messages
-            if commitment.debtor in m.receivers
+            if is_on(m.receivers, commitment.debtor)
             for name in self._predecessors(m.name)
         }
         for atom, helps in self._atoms(commitment.antecedent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if helps and commitment.debtor not in declared.roles and name not in received:
+                if helps and not is_on(declared.roles, commitment.debtor) and name not in received:
                     message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
                     hint = Note(
                         f"send `{commitment.debtor}` a message about it, and use that message in the antecedent"
@@ -193,7 +194,7 @@ class ContentLints:
         for atom, helps in self._atoms(commitment.consequent):
             for name in _messages(atom):
                 declared = self._model.message[name]
-                if not helps and creditor not in declared.roles:
+                if not helps and not is_on(declared.roles, creditor):
                     message = f"`{creditor}` does not see `{name}`, which violates `{commitment.name}`"
                     hint = Note(f"send `{creditor}` a message about the violation")
                     yield rules.UNOBSERVABLE_BREACH, message, hint

@@ -182,6 +182,10 @@ class _Reader:
                 yield self._because("it takes a member for a number")
             case resolved.RoleAt(role, index) if role in self.families:
                 yield from self._named(index)
+            case resolved.Side(roles) if any(
+                isinstance(one, resolved.AllOf) and one.role in self.families for one in roles
+            ):
+                yield self._because("its side is a whole family, which is another group for each size")
             case resolved.Quantified(_, binder, body) if _is_over(binder, self.families):
                 if not self.asks_all:
                     yield self._because(f"it asks about all of `{binder.name}`'s family")

@@ -104,6 +104,11 @@ class ExpressionChecker:
         self._nodes = 0
         return self._index(expr, scope)
 
+    def ticks(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
+        """Return a number of ticks that is known before the protocol runs."""
+        self._nodes = 0
+        return self._ticks_of(expr, scope) if isinstance(expr, ast.Duration) else self._index(expr, scope)
+
     def deadline(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a number of ticks, over parameters and fields of the message that creates the commitment."""
         self._nodes = 0

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from cplc.diagnostics.core import Rule
+from cplc.language.groups import is_promised, members
 from cplc.records import dataclass
 from cplc.semantics import model, resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -103,7 +104,7 @@ OtherDeclaration = (
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """An ordered pair of roles: sender and receiver, debtor and creditor, or maker and addressee."""
+    """An ordered pair: sender and receiver, maker and addressee, or debtor and creditor, each a role or a group."""
 
     first: str
     second: str
@@ -116,7 +117,7 @@ class Parties:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        return (self.first, self.second, *self.more)
+        return (*members(self.first), *members(self.second), *self.more)
 
     def __contains__(self, role: str) -> bool:
         return role in self.roles
@@ -158,9 +159,15 @@ class InstanceTable:
     is_full: bool = False
     """True once `MAX_NODES` is exceeded: it is reported, and the rest is left out."""
 
-    def promises(self, debtor: str, creditor: str) -> bool:
-        """Return whether the debtor has a commitment to the creditor."""
-        return any(self.parties[name] == Parties(debtor, creditor) for name in self.commitments)
+    def promises(self, debtor: str, creditor: str) -> tuple[str, ...]:
+        """Return the commitments in the channel from one side to another."""
+        return tuple(
+            name
+            for name, pending in self.commitments.items()
+            if is_promised(
+                self.parties[name].first, self.parties[name].second, pending.body.debtor.answerable, debtor, creditor
+            )
+        )
 
     def note_time(self, body: resolved.Body) -> None:
         """Take note of whether time passes because of an instance of this declaration."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Final, TypeVar
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
+from cplc.language.groups import is_on, members, side_of
 from cplc.logic.expressions import value_text
 from cplc.semantics import model, resolved
 from cplc.semantics.diagnostic_sink import DiagnosticSink
@@ -241,7 +243,7 @@ class Instantiator:
                 case resolved.Commitment(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     commitment = PendingInstance(name, body, protocol_instance, values, scope)
-                    if self._add_between(commitment, (body.debtor, body.creditor), self.table.commitments):
+                    if self._add_commitment(commitment):
                         self.table.note_time(body)
                 case resolved.Claim(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
@@ -292,6 +294,77 @@ class Instantiator:
         second, *more = receivers
         self.table.parties[name] = Parties(sender.name, second, tuple(more))
         self.table.messages[name] = pending
+
+    def _add_commitment(self, pending: PendingInstance[resolved.Commitment]) -> bool:
+        """Add a commitment, and return whether no role is on both of its sides.
+
+        A family stands for all its members but those on the other side; a side without members is left out.
+        """
+        body, resolver = pending.body, Resolver(self.table, pending.protocol_instance, pending.values)
+        sides = body.debtor, body.creditor
+        if not any(side.is_group for side in sides):
+            (debtor,), (creditor,) = (side.roles for side in sides)
+            assert not isinstance(debtor, resolved.AllOf)
+            assert not isinstance(creditor, resolved.AllOf)
+            return self._add_between(pending, (debtor, creditor), self.table.commitments)
+        groups = [[(written, resolver.agents(written)) for written in side.roles] for side in sides]
+        if any(not agents and not isinstance(written, resolved.AllOf) for side in groups for written, agents in side):
+            self.table.broken.add(pending.body.symbol)
+            return False
+        if self._names_a_role_twice(pending, groups):
+            return False
+        named = {
+            agent.name for side in groups for written, agents in side for agent in agents if not _is_family(written)
+        }
+        order = {role.name: position for position, role in enumerate(self.table.roles)}
+        names: list[str] = []
+        for side in groups:
+            own = {
+                agent.name
+                for written, agents in side
+                for agent in agents
+                if not _is_family(written) or agent.name not in named
+            }
+            if not own:
+                self.table.left_out.add(pending.name)
+                return False
+            names.append(side_of(sorted(own, key=order.__getitem__)))
+        if is_on(members(names[0]), names[1]):
+            self.table.left_out.add(pending.name)
+            message = f"`{pending.name}` is between `{names[0]}` and itself"
+            self.table.problems.report(rules.SAME_ROLE, body.symbol.span, message, *where(pending.values))
+            return False
+        self.table.parties[pending.name] = Parties(names[0], names[1])
+        self.table.commitments[pending.name] = pending
+        return True
+
+    def _names_a_role_twice(
+        self,
+        pending: PendingInstance[resolved.Commitment],
+        groups: list[list[tuple[resolved.RoleTree | resolved.AllOf, tuple[model.Role, ...]]]],
+    ) -> bool:
+        """Return whether a role is named twice, besides by its family; such an instance is left out.
+
+        This is an error unless each of the two depends on a loop variable that the other does not.
+        """
+        named = [
+            (side, written, agent)
+            for side, group in enumerate(groups)
+            for written, agents in group
+            if not _is_family(written)
+            for agent in agents
+        ]
+        for (side, written, agent), (other_side, other, same) in combinations(named, 2):
+            if agent.name == same.name:
+                self.table.left_out.add(pending.name)
+                if not may_coincide(written, other, pending.protocol_instance):
+                    is_twice = f"is named twice in a group of `{pending.name}`"
+                    how = is_twice if side == other_side else f"is on both sides of `{pending.name}`"
+                    message = f"`{agent.name}` {how}"
+                    span = pending.body.symbol.span
+                    self.table.problems.report(rules.SAME_ROLE, span, message, *where(pending.values))
+                return True
+        return False
 
     def _add_between(
         self,
@@ -446,6 +519,10 @@ class Instantiator:
         message = f"`{role.name}` has {size} instances and is bound to {len(agents)}"
         self.table.problems.report(rules.UNBOUND_ROLE, span, message, Note("declared here", role.span))
         return False
+
+
+def _is_family(written: resolved.RoleTree | resolved.AllOf) -> bool:
+    return isinstance(written, resolved.AllOf)
 
 
 def may_coincide(

@@ -194,7 +194,7 @@ class BoundInstantiator:
         declared = (one for one in self._channels if count_of(one[1]) is not _ABSENT)
         for pending, channel in sorted(declared, key=lambda one: one[1].sender is not None):
             given: resolved.Tree | None = getattr(channel, unit)
-            most = None if given is None else self._count(given, pending, channel.span, unit)
+            most = None if given is None else self._count(given, self._resolver(pending), channel.span, unit)
             if is_sync and not pending.protocol_instance.path:
                 self._table.problems.report(
                     rules.SYNC_LOSS,
@@ -215,7 +215,25 @@ class BoundInstantiator:
 
     def _ticks(self, tree: resolved.Tree | None, pending: PendingInstance[OtherDeclaration], span: Span) -> int | None:
         """Return a bound in ticks, which may be 0."""
-        return None if tree is None else self._count(tree, pending, span, "ticks")
+        return None if tree is None else self._count(tree, self._resolver(pending), span, "ticks")
+
+    def ticks(self, tree: resolved.Tree | None, resolver: Resolver, span: Span) -> int | None:
+        """Return a bound in ticks, which may be 0, where these names have values."""
+        return None if tree is None else self._count(tree, resolver, span, "ticks")
+
+    def _resolver(self, pending: PendingInstance[OtherDeclaration]) -> Resolver:
+        return Resolver(self._table, pending.protocol_instance, pending.values)
+
+    def refuse_groups(self, commitments: Iterable[model.Commitment], participants: Iterable[model.Participant]) -> None:
+        """Report participants who play some of the debtors of a group, and not all."""
+        owing = [commitment for commitment in commitments if len(commitment.debtors) > 1]
+        for participant in participants:
+            for commitment in owing:
+                own = set(commitment.debtors) & set(participant.roles)
+                if own and own != set(commitment.debtors):
+                    shared = f"`{participant.name}` plays some debtors of `{commitment.name}`, which others owe as well"
+                    text = f"{shared}: its decisions cannot be analysed"
+                    self._table.problems.report(rules.ANALYSIS_OF_GROUP, participant.span, text)
 
     def refuse_faults(self, kinds: ChannelKinds, participants: Iterable[model.Participant]) -> None:
         """Report participants of a protocol that loses or duplicates messages."""
@@ -224,11 +242,9 @@ class BoundInstantiator:
             text = f"The decisions of `{participant.name}` cannot be analysed where messages may be {what}"
             self._table.problems.report(rules.ANALYSIS_OF_LOSS, participant.span, text)
 
-    def _count(
-        self, tree: resolved.Tree, pending: PendingInstance[OtherDeclaration], span: Span, unit: str
-    ) -> int | None:
+    def _count(self, tree: resolved.Tree, resolver: Resolver, span: Span, unit: str) -> int | None:
         """Return a bound, which may be 0."""
-        number = Resolver(self._table, pending.protocol_instance, pending.values).number(tree)
+        number = resolver.number(tree)
         if number is None:
             return None
         if unit == "places" and not 1 <= number <= MAX_PLACES:

@@ -7,10 +7,11 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule, suggestion
+from cplc.language.groups import is_on, members, side_of
 from cplc.language.lifecycle import CLAIM, COMMITMENT, DEADLINES, OPERATIONS, RESULT_OF, RULES, STANDINGS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, Parties, ProtocolInstance, RoleValue, Values
+from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, ProtocolInstance, RoleValue, Values
 from cplc.semantics.static_vacuity import VacuityRecorder
 from cplc.source import Span
 
@@ -28,7 +29,7 @@ Watch = Callable[[t.Term, Span], None]
 TIME_PASSES: Final = (
     "time passes if a commitment has a deadline (`within` or `expires`), a channel a bound (`channel within k`), "
     "a guard asks for an age (`age(c) < k`), a content counts ticks, "
-    "or the question assumes a bound (`assuming R within k`)"
+    "the question assumes a bound (`assuming R within k`), or a belief has one (`believes R within k: …`)"
 )
 """The ways by which a question gets ticks."""
 
@@ -473,18 +474,24 @@ class Resolver:
                 return t.FALSE
             parties = self._table.parties[name]
             return t.Social(tree.modality, parties.first, parties.second, body, name)
-        debtor, creditor = map(self.role, tree.between)
+        debtor, creditor = map(self.side, tree.between)
         if debtor is None or creditor is None:
             return t.FALSE
-        if debtor.name == creditor.name:
-            message = f"`{debtor.name}` cannot be committed to itself"
+        if is_on(members(debtor), creditor):
+            message = f"`{debtor}` cannot be committed to itself"
             self._table.problems.report(rules.SAME_ROLE, tree.span, message, *self._where())
             return t.FALSE
-        if not self._can_bind(tree, debtor.name, creditor.name):
+        if not self._can_bind(tree, debtor, creditor):
             counts_claims = tree.modality in ("SC", "SCc")
-            self._parties.nothing_promised(debtor.name, creditor.name, tree.span, counts_claims=counts_claims)
+            self._parties.nothing_promised(debtor, creditor, tree.span, counts_claims=counts_claims)
             return t.FALSE
-        return t.Social(tree.modality, debtor.name, creditor.name, body, None, trigger)
+        return t.Social(tree.modality, debtor, creditor, body, None, trigger)
+
+    def side(self, tree: resolved.Side) -> str | None:
+        """Return the name of a role or group, whose members are in the order of declaration; None if it has none."""
+        roles = {agent.name for written in tree.roles for agent in self.agents(written)}
+        order = [role.name for role in self._table.roles if role.name in roles]
+        return side_of(order) if order else None
 
     def _can_bind(self, tree: resolved.Social, debtor: str, creditor: str) -> bool:
         """Return whether the modality has a possible binding of the debtor to the creditor."""
@@ -589,7 +596,7 @@ class ConditionalParties:
         return t.FALSE if other is None else t.Conditional(tree.modality, between, other, antecedent, consequent)
 
     def _between(
-        self, parties: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance, span: Span
+        self, parties: tuple[resolved.Side, resolved.Side] | resolved.Instance, span: Span
     ) -> t.Between | None:
         if isinstance(parties, resolved.Instance):
             name = self._resolver.instance(parties)
@@ -597,8 +604,8 @@ class ConditionalParties:
                 return None
             ends = self._table.parties[name]
             return t.Between(ends.first, ends.second, name)
-        debtor, creditor = map(self._resolver.role, parties)
-        return None if debtor is None or creditor is None else self._pair(debtor.name, creditor.name, span)
+        debtor, creditor = map(self._resolver.side, parties)
+        return None if debtor is None or creditor is None else self._pair(debtor, creditor, span)
 
     def _pair(self, debtor: str, creditor: str, span: Span) -> t.Between | None:
         if debtor == creditor:
@@ -607,12 +614,8 @@ class ConditionalParties:
         if not self._table.promises(debtor, creditor):
             self.nothing_promised(debtor, creditor, span)
             return None
-        pair = Parties(debtor, creditor)
-        offered = [
-            name
-            for name, pending in self._table.commitments.items()
-            if self._table.parties[name] == pair and pending.body.antecedent != resolved.TRUE
-        ]
+        channel = self._table.promises(debtor, creditor)
+        offered = [name for name in channel if self._table.commitments[name].body.antecedent != resolved.TRUE]
         if len(offered) > MAX_OFFERS:
             message = (
                 f"`{debtor}` can offer `{creditor}` {len(offered)} commitments at once; "

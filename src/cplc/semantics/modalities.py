@@ -66,10 +66,10 @@ class ModalityChecker:
 
     def _between(
         self, expr: ast.Social, scope: Scope
-    ) -> tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None:
+    ) -> tuple[resolved.Side, resolved.Side] | resolved.Instance | None:
         """Return the debtor and the creditor, or the commitment, of the modality."""
         match expr.between:
-            case (commitment,) if expr.modality != "SC":
+            case (ast.Ref() as commitment,) if expr.modality != "SC":
                 return self._names.commitment(commitment, scope)
             case (commitment,):
                 hint = Note(f"write `SC(i -> j, {expr.body.span.text})` with the debtor and the creditor")
@@ -77,23 +77,38 @@ class ModalityChecker:
                 self._error(rules.WRONG_ARGUMENTS, commitment.span, message, hint)
                 return None
             case (first, second):
-                debtor, creditor = self._names.role(first, scope), self._names.role(second, scope)
-                return None if debtor is None or creditor is None else (debtor, creditor)
+                debtor, creditor = self._names.side(first, scope), self._names.side(second, scope)
+                sides = None if debtor is None or creditor is None else (debtor, creditor)
+                if sides is None or expr.modality in ("C", "Fu") or not self._has_groups(sides, expr.modality):
+                    return sides
+                return None
             case _:
                 raise AssertionError("the grammar has one or two")
+
+    def _has_groups(self, sides: tuple[resolved.Side, resolved.Side], modality: str) -> bool:
+        """Report a group in a modality that is about two roles."""
+        for side in sides:
+            if side.is_group:
+                one = "name one role" if modality in ("SC", "SCc") else "name one role, or one commitment"
+                hint = Note(f"`C` and `Fu` may be about groups; here {one}")
+                self._error(rules.WRONG_KIND, side.span, f"`{modality}` is about single roles, not groups", hint)
+                return True
+        return False
 
     def conditional(self, expr: ast.Conditional, scope: Scope) -> Typed:
         antecedent = self._reader.state_formula(expr.antecedent, scope)
         consequent = self._reader.state_formula(expr.consequent, scope)
-        between: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None
+        between: tuple[resolved.Side, resolved.Side] | resolved.Instance | None
         other: resolved.RoleTree | resolved.Instance | None = None
-        if len(expr.between) == 1:
+        if len(expr.between) == 1 and isinstance(expr.between[0], ast.Ref):
             between = self._names.commitment(expr.between[0], scope)
             if expr.other is not None:
                 other = self._names.commitment(expr.other, scope)
         else:
-            debtor, creditor = (self._names.role(ref, scope) for ref in expr.between)
+            debtor, creditor = (self._names.side(party, scope) for party in expr.between)
             between = None if debtor is None or creditor is None else (debtor, creditor)
+            if between is not None and self._has_groups(between, expr.modality):
+                between = None
             if expr.other is not None:
                 other = self._names.role(expr.other, scope)
         if between is None or (expr.other is not None and other is None):

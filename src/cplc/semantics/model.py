@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.language.amounts import number_in
+from cplc.language.groups import Answerable, is_promised, members
 from cplc.language.lifecycle import STANDING_OF
 from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
@@ -172,6 +173,7 @@ def longest(deadline: int | PayloadDeadline | None) -> int | None:
 class Commitment(Spanned):
     name: str
     debtor: str
+    """A role or a group, see `cplc.language.groups`."""
     creditor: str
     antecedent: Term
     consequent: Term
@@ -179,6 +181,20 @@ class Commitment(Spanned):
     expires: int | PayloadDeadline | None
     revocable: bool
     scope: str
+    answerable: Answerable = "all"
+    """Which members of a group of debtors can be held to it."""
+
+    @property
+    def debtors(self) -> tuple[str, ...]:
+        return members(self.debtor)
+
+    @property
+    def creditors(self) -> tuple[str, ...]:
+        return members(self.creditor)
+
+    def is_promised(self, by: str, to: str) -> bool:
+        """Return whether it is in the channel from one side to another."""
+        return is_promised(self.debtor, self.creditor, self.answerable, by, to)
 
     @property
     def payload_deadlines(self) -> tuple[tuple[Literal["within", "expires"], PayloadDeadline], ...]:
@@ -324,6 +340,8 @@ class Belief(Spanned):
     condition: Term
     """Over what the participant sees."""
     events: tuple[Event, ...]
+    within: int | None = None
+    """The most ticks from the draw of an outcome until it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +421,8 @@ class CheckedModel:
     """Ordered pairs of role instances, with the most ticks that a message of their channel is in flight."""
     bounds: tuple[Bound, ...] = ()
     """Bounds that a question assumes of this copy of the model; none in the model of a file."""
+    is_timed: bool = False
+    """True in the copy of the model for a participant whose goals count ticks."""
     powers: tuple[Power, ...] = ()
     tick: int | None = None
     """Nanoseconds of a tick, if the protocol declares them."""
@@ -445,7 +465,8 @@ class CheckedModel:
         """Return whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
         return (
-            any(timed)
+            self.is_timed
+            or any(timed)
             or bool(self.ages or self.channel_delays or self.bounds)
             or any(map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims))))
         )
@@ -476,9 +497,14 @@ class CheckedModel:
 
     @cached_property
     def parties(self) -> dict[str, tuple[str, str]]:
-        """Debtor and creditor of every commitment, maker and addressee of every claim."""
+        """Debtor and creditor of every commitment, each a role or a group; maker and addressee of every claim."""
         parties = {commitment.name: (commitment.debtor, commitment.creditor) for commitment in self.commitments}
         return parties | {claim.name: (claim.maker, claim.addressee) for claim in self.claims}
+
+    @cached_property
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """The roles on both sides of every commitment and claim, which have a view of it."""
+        return {name: tuple(role for side in sides for role in members(side)) for name, sides in self.parties.items()}
 
     @cached_property
     def subjects_of_moves(self) -> frozenset[str]:

@@ -451,6 +451,16 @@ class SymbolLookup:
                 self._wrong_kind(ref, other, "a role")
                 return None
 
+    def side(self, party: ast.Party, scope: Scope) -> resolved.Side | None:
+        """Return the roles of one side of a commitment; a family stands for all its members."""
+        refs = party.members if isinstance(party, ast.Group) else (party,)
+        roles = [self.roles(ref, scope) for ref in refs]
+        resolved_roles = tuple(one for one in roles if one is not None)
+        if len(resolved_roles) < len(roles) or not resolved_roles:
+            return None
+        answerable = (party.answerable if isinstance(party, ast.Group) else None) or "all"
+        return resolved.Side(resolved_roles, answerable, party.span)
+
     def doer(self, ref: ast.Ref, scope: Scope) -> resolved.Instance | resolved.RoleTree | None:
         """Return a message or a role, the operand of `does(…)` without a verb."""
         match self._references.find(ref, scope, "message or role"):

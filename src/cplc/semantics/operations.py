@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Edit, Fix, Note
+from cplc.language.groups import is_on, members
 from cplc.language.lifecycle import CLAIM, COMMITMENT, GRANTABLE, OPERATIONS, PARTIES, permitted_parties
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.instances import InstanceTable, Parties
+from cplc.semantics.instances import InstanceTable
 from cplc.source import Span
 
 
@@ -69,7 +70,7 @@ def _uncompared_ages(guard: t.Term) -> list[t.Age]:
 
 def _is_permitted(table: InstanceTable, message: model.Message, operation: model.Operation) -> bool:
     permitted = _permitted(table, operation.verb, operation.commitment)
-    if message.sender in permitted.values():
+    if any(message.sender in members(side) for side in permitted.values()):
         return True
     kind = CLAIM if operation.commitment in table.claims else COMMITMENT
     by = " or ".join(f"its {title} `{role}`" for title, role in permitted.items())
@@ -89,7 +90,7 @@ def _is_permitted(table: InstanceTable, message: model.Message, operation: model
 
 
 def _permitted(table: InstanceTable, verb: str, name: str) -> dict[str, str]:
-    """Return the role that may perform an operation without further powers, by its title."""
+    """Return the side that may perform an operation without further powers, by its title: each member of it may."""
     parties = table.parties[name]
     kind = CLAIM if name in table.claims else COMMITMENT
     return {
@@ -116,14 +117,15 @@ def report_idle_powers(table: InstanceTable, checked: model.CheckedModel) -> Non
     own, used, spans = set[Span](), set[Span](), dict[Span, model.Power]()
     for power in checked.powers:
         spans.setdefault(power.span, power)
-        if power.role not in _permitted(table, power.verb, power.commitment).values():
+        if not any(power.role in members(side) for side in _permitted(table, power.verb, power.commitment).values()):
             own.add(power.span)
         if (power.role, power.verb, power.commitment) in performed:
             used.add(power.span)
     for span, power in spans.items():
         what = f"{power.verb} {power.commitment}"
         if span not in own:
-            title = next(t for t, role in _permitted(table, power.verb, power.commitment).items() if role == power.role)
+            permitted = _permitted(table, power.verb, power.commitment)
+            title = next(title for title, side in permitted.items() if power.role in members(side))
             text = f"`{power.role}` may `{what}` without a power: it is the {title}"
             table.report(rules.IDLE_POWER, span, text)
         elif span not in used:
@@ -135,7 +137,7 @@ def _ways_on(table: InstanceTable, message: model.Message, name: str, kind: str,
     parties = table.parties[name]
     yield Note(f"let a message of `{permitted}` mean this")
     if message.sender in parties:
-        title = PARTIES[kind][message.sender == parties.second]
+        title = PARTIES[kind][message.sender in members(parties.second)]
         verbs = dict.fromkeys(row.verb for row in OPERATIONS if row.of == kind and row.by != "rule")
         own = [verb for verb in verbs if title in permitted_parties(verb, kind)]
         yield Note(f"as its {title}, `{message.sender}` can {', '.join(f'`{verb}`' for verb in own)} `{name}`")
@@ -191,7 +193,7 @@ def _wrong_successor(table: InstanceTable, operation: model.Operation, target: s
 
 def _check_informed(table: InstanceTable, message: model.Message, operation: model.Operation) -> None:
     parties = table.parties[operation.commitment]
-    untold = [role for role in (parties.first, parties.second) if role not in message.roles]
+    untold = [role for role in parties.roles if role not in message.roles]
     for role in untold:
         text = f"`{role}` is not told that `{message.name}` changes `{operation.commitment}`"
         hint = Note(f"let a message from `{message.sender}` to `{role}` mean this")
@@ -212,7 +214,7 @@ def check_commitments(table: InstanceTable, checked: model.CheckedModel) -> None
             if operation.target is not None:
                 created.add(operation.target)
             for name in (operation.commitment, operation.target):
-                if name is not None and table.parties[name].second in message.roles:
+                if name is not None and is_on(message.roles, table.parties[name].second):
                     informed.add(name)
     fine = {c.span for c in checked.commitments if c.name in created and c.name in informed}
     once_created = {c.span for c in checked.commitments if c.name in created}
@@ -243,7 +245,10 @@ def _creating(table: InstanceTable, name: str, debtor: str, creditor: str, later
     messages = [
         message
         for message in table.messages
-        if table.parties[message] == Parties(debtor, creditor) and message not in later
+        if table.parties[message].first in members(debtor)
+        and set(table.parties[message].receivers)
+        >= {*members(debtor), *members(creditor)} - {table.parties[message].first}
+        and message not in later
     ]
     example = f", for example by `{messages[0]}`" if messages else ""
     return Note(
@@ -273,6 +278,8 @@ def _creditor_takes_part(table: InstanceTable, commitment: model.Commitment) -> 
     """Return whether the creditor sends or receives a message in the conditions of the commitment."""
     for atom in (*t.atoms(commitment.antecedent), *t.atoms(commitment.consequent)):
         for inner in table.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,):
-            if isinstance(inner, t.Happened | t.Field) and commitment.creditor in table.parties[inner.message]:
+            if isinstance(inner, t.Happened | t.Field) and is_on(
+                table.parties[inner.message].roles, commitment.creditor
+            ):
                 return True
     return False

@@ -48,7 +48,7 @@ class AssumptionChecker:
 
     def _resolved(self, nodes: Iterable[ast.Assumed], scope: Scope) -> Iterator[resolved.Assumed]:
         for assumed in nodes:
-            within = None if assumed.within is None else self._expression_checker.number(assumed.within, scope)
+            within = None if assumed.within is None else self._expression_checker.ticks(assumed.within, scope)
             if assumed.subject.span.text == "all":
                 yield resolved.Assumed(None, within, assumed.span)
             elif (subject := self._expression_checker.names.assumed(assumed.subject, scope)) is not None:
@@ -95,12 +95,13 @@ class AgentChecker:
                     for worth in worths:
                         if (valued := names.messages(worth.message, scope)) is not None:
                             yield resolved.Worth(valued, worth.amount.value, worth.message.span)
-                case ast.Belief(ref, when, events):
+                case ast.Belief(ref, when, events, bound):
                     role = names.role(ref, scope)
                     where = self._when(when, seeing)
                     believed = tuple(event for one in events for event in self._event(one, scope))
+                    within = None if bound is None else self._expression_checker.ticks(bound, scope)
                     if role is not None:
-                        yield resolved.Belief(role, where, believed, item.span)
+                        yield resolved.Belief(role, where, believed, within, item.span)
                 case ast.Decision(messages, when):
                     chosen = [names.messages(ref, scope) for ref in messages]
                     where = self._when(when, seeing)

@@ -12,6 +12,7 @@ from dataclasses import field, fields, is_dataclass
 from fractions import Fraction
 from typing import Literal
 
+from cplc.language.groups import Answerable
 from cplc.records import dataclass
 from cplc.semantics.terms import ConditionalModality, Op, Value
 from cplc.semantics.types import INT, Enum, Type
@@ -348,9 +349,23 @@ class OverPaths:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a commitment or of a channel of promises."""
+
+    roles: tuple[RoleTree | AllOf, ...]
+    answerable: Answerable
+    span: Span
+
+    @property
+    def is_group(self) -> bool:
+        """Return whether it may have several members."""
+        return len(self.roles) != 1 or isinstance(self.roles[0], AllOf)
+
+
+@dataclass(frozen=True, slots=True)
 class Social:
     modality: Literal["C", "Fu", "SC", "SCc"]
-    between: tuple[RoleTree, RoleTree] | Instance
+    between: tuple[Side, Side] | Instance
     """The debtor and the creditor, or the one commitment."""
     body: Tree
     span: Span
@@ -362,7 +377,7 @@ class Conditional:
     """Conditional commitments, their fulfilment and what ends them."""
 
     modality: ConditionalModality
-    between: tuple[RoleTree, RoleTree] | Instance
+    between: tuple[Side, Side] | Instance
     """The debtor and the creditor, or the one commitment."""
     other: RoleTree | Instance | None
     """The successor of a delegation or assignment: a role, or a commitment."""
@@ -508,8 +523,8 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class Commitment:
     symbol: CommitmentSymbol
-    debtor: RoleTree
-    creditor: RoleTree
+    debtor: Side
+    creditor: Side
     antecedent: Tree
     consequent: Tree
     within: Tree | None
@@ -631,6 +646,7 @@ class Belief:
     role: RoleTree
     condition: Tree
     events: tuple[BeliefEvent, ...]
+    within: Tree | None
     span: Span
 
 

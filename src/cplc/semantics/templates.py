@@ -166,15 +166,21 @@ class TemplateBuilder:
         In a loop over that family, where one of them is meant as a rule, only a member may send to the others.
         """
         receiver = self._expression_checker.names.roles(written, scope)
-        if not isinstance(receiver, resolved.AllOf) or isinstance(sender, resolved.LoopValue):
-            return receiver
-        for binder in scope.chain:
-            if isinstance(binder.domain, resolved.FamilyDomain) and binder.domain.role is receiver.role:
-                message = f"`{receiver.role.name}` is a family of roles, and `{binder.name}` the present one"
-                note = suggestion(f"write `{binder.name}`, or declare the message outside of the loop", binder.name)
-                self._problems.report(rules.WRONG_INDICES, written.span, message, note)
+        if isinstance(receiver, resolved.AllOf) and not isinstance(sender, resolved.LoopValue):
+            instead = "or declare the message outside of the loop"
+            if self._lacks_index(receiver, written.span, scope, instead):
                 return None
         return receiver
+
+    def _lacks_index(self, family: resolved.AllOf, written: Span, scope: Scope, instead: str) -> bool:
+        """Report a family that is named in a loop over it, where the present member is meant as a rule."""
+        for binder in scope.chain:
+            if isinstance(binder.domain, resolved.FamilyDomain) and binder.domain.role is family.role:
+                message = f"`{family.role.name}` is a family of roles, and `{binder.name}` the present one"
+                note = suggestion(f"write `{binder.name}`, {instead}", binder.name)
+                self._problems.report(rules.WRONG_INDICES, written, message, note)
+                return True
+        return False
 
     def _receipt(
         self,
@@ -330,15 +336,38 @@ class TemplateBuilder:
 
     def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[resolved.Commitment]:
         node = symbol.node
-        debtor = self._expression_checker.names.role(node.debtor, scope)
-        creditor = self._expression_checker.names.role(node.creditor, scope)
+        debtor = self._expression_checker.names.side(node.debtor, scope)
+        creditor = self._expression_checker.names.side(node.creditor, scope)
+        self._check_answerable(node.debtor, node.creditor, debtor)
+        lacks_index = self._side_lacks_index(node.debtor, debtor, creditor, scope)
+        lacks_index |= self._side_lacks_index(node.creditor, creditor, debtor, scope)
         antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
         consequent = self._expression_checker.content(node.consequent, scope)
         timing = self._with_fields_of_creators(symbol, scope)
         within = None if node.within is None else self._expression_checker.deadline(node.within, timing)
         expires = None if node.expires is None else self._expression_checker.deadline(node.expires, timing)
-        if debtor is not None and creditor is not None:
+        if debtor is not None and creditor is not None and not lacks_index:
             yield resolved.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+
+    def _check_answerable(self, written: ast.Party, creditor: ast.Party, debtor: resolved.Side | None) -> None:
+        """Report that a single debtor, or creditors, are said to be answerable alone."""
+        if isinstance(written, ast.Group) and written.answerable and debtor is not None and not debtor.is_group:
+            text = f"A single debtor answers for itself: leave out `{written.answerable}`"
+            self._problems.report(rules.WRONG_KIND, written.span, text)
+        if isinstance(creditor, ast.Group) and creditor.answerable:
+            text = f"Creditors are not answerable: leave out `{creditor.answerable}`"
+            self._problems.report(rules.WRONG_KIND, creditor.span, text)
+
+    def _side_lacks_index(
+        self, written: ast.Party, side: resolved.Side | None, other: resolved.Side | None, scope: Scope
+    ) -> bool:
+        """Report a side that is a family by its mere name, in a loop over it and not opposite a member."""
+        if side is None or other is None or not isinstance(written, ast.Ref):
+            return False
+        (family,) = side.roles
+        if not isinstance(family, resolved.AllOf) or any(_is_member(one, family) for one in other.roles):
+            return False
+        return self._lacks_index(family, written.span, scope, f"or `{{{written.span.text}}}` for all of them")
 
     def _with_fields_of_creators(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Scope:
         """Return the scope with the fields of the messages that create the commitment, unless their names are taken."""
@@ -395,7 +424,7 @@ class TemplateBuilder:
             self._problems.report(rules.BAD_TICK, part.node.protocol.span, message, hint)
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[resolved.Channel]:
-        within = None if channel.within is None else self._expression_checker.number(channel.within, scope)
+        within = None if channel.within is None else self._expression_checker.ticks(channel.within, scope)
         number = self._expression_checker.number
         options = (
             channel.is_unordered,
@@ -521,3 +550,9 @@ def _created_names(operation: ast.Operation) -> Iterator[str]:
     created = operation.subject if operation.verb.text == "create" else operation.target
     if created is not None:
         yield created.segments[-1].name.text
+
+
+def _is_member(role: resolved.RoleTree | resolved.AllOf, family: resolved.AllOf) -> bool:
+    """Return whether a role is the variable of a loop over a family."""
+    domain = role.binder.domain if isinstance(role, resolved.LoopValue) else None
+    return isinstance(domain, resolved.FamilyDomain) and domain.role is family.role

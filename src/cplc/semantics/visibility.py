@@ -22,9 +22,9 @@ def observers(table: InstanceTable, atom: Term) -> tuple[str, ...]:
         case t.Var(variable):
             return (table.variables[variable].role,)
         case t.InState(commitment, _, view) | t.Stands(commitment, _, view):
-            return (view,) if view else (table.parties[commitment].first, table.parties[commitment].second)
+            return (view,) if view else table.parties[commitment].roles
         case t.Age(commitment):
-            return table.parties[commitment].first, table.parties[commitment].second
+            return table.parties[commitment].roles
         case _:
             return ()
 

@@ -240,7 +240,7 @@ class _Place:
         at = self.at
         callee = at.callee.text if at.callee else ""
         if at.bracket == "{":
-            if callee == "(":
+            if callee in ("(", ",", "any", "each"):
                 return self.roles()
             return self._steps() if callee in ("A", "E") else iter(())
         if at.bracket == "[":
@@ -254,7 +254,7 @@ class _Place:
         if at.keyword in ("message", "protocol"):
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
-            return chain(self.roles(), self._promises(callee))
+            return chain(self.roles(), self._promises(callee), self._answerable())
         is_word = callee in CLAIM_PREDICATES or callee in STANDINGS
         if callee in COMMITMENT_PREDICATES or (is_word and not any(m.label == callee for m in self.macros())):
             return self.of("commitment", "claim", "part")
@@ -271,6 +271,11 @@ class _Place:
         """Yield the arguments of `C` and `Fu`: debtor and creditor of declared commitments."""
         is_formula = self.at.keyword not in ("commitment", "claim")
         return self.of("commitment", "part") if callee in OF_COMMITMENTS and is_formula else iter(())
+
+    def _answerable(self) -> Iterator[lsp.CompletionItem]:
+        """Yield the words before a group of debtors."""
+        is_debtor = self.at.keyword == "commitment" and self.at.last == "("
+        return _words(("any", "each") if is_debtor else ())
 
     def _steps(self) -> Iterator[lsp.CompletionItem]:
         yield _word("does", _Kinds.Operator)
@@ -445,12 +450,14 @@ class _Place:
         at = self.at
         begun = next((token.text for token in reversed(at.since) if token.text in (*_OF_AGENTS, "when", ":")), None)
         if begun is None or (at.is_operand_before and begun not in ("believes", "value")):
+            item = next((token.text for token in reversed(at.since) if token.text in _OF_AGENTS), None)
             yield from _words(("when",) if begun in ("chooses", ":") else ())
+            yield from _words(("within",) if (begun, item) == ("when", "believes") else ())
             yield from _words((*_OF_AGENTS, "for"))
         elif begun in ("goal", "when"):
             yield from self._formula()
         elif begun == "believes":
-            yield from _words(("when",)) if at.is_operand_before else self.roles()
+            yield from _words(("when", "within")) if at.is_operand_before else self.roles()
         elif not at.is_operand_before:
             yield from self.of("message", "part")
 

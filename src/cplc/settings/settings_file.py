@@ -145,6 +145,10 @@ def ignore_problem(code: str, span: Span) -> Diagnostic | None:
     return None
 
 
+_TABLE: Final = rb"""\btool["']?\s*(?:\.\s*["']?cplc\b|[]=])"""
+"""The table `tool.cplc`, or the table `tool` by itself: without either, a document need not be parsed."""
+
+
 def _read(path: Path) -> Settings | None:
     """Return the settings of a file; None if it does not exist or has no settings of this program."""
     try:
@@ -160,7 +164,7 @@ def _read(path: Path) -> Settings | None:
         return _rejected(path, "The settings are not in a regular file")
     except (OSError, ValueError, RuntimeError):
         return None
-    if path.name == "pyproject.toml" and b"cplc" not in data:
+    if path.name == "pyproject.toml" and not re.search(_TABLE, data):
         return None
     try:
         source = Source(_display_path(path), data.decode("utf-8-sig"))

@@ -12,7 +12,7 @@ from typing import Literal
 from cplc.records import dataclass
 from cplc.source import Spanned
 from cplc.syntax.ast_expressions import *
-from cplc.syntax.ast_expressions import Domain, Duration, Expr, Joining, Name, Range, Ref
+from cplc.syntax.ast_expressions import Domain, Duration, Expr, Joining, Name, Party, Range, Ref
 
 # --- types ------------------------------------------------------------------------------------
 
@@ -169,8 +169,8 @@ class Commitment(Spanned):
     """``commitment g = C(debtor, creditor, antecedent, consequent) within k expires k revocable``."""
 
     name: Name
-    debtor: Ref
-    creditor: Ref
+    debtor: Party
+    creditor: Party
     antecedent: Expr
     consequent: Expr
     within: Expr | None = None
@@ -364,11 +364,12 @@ class Event(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Belief(Spanned):
-    """``believes Buyer when ordered: pay 0.9 | refuse 0.1``."""
+    """``believes Buyer when ordered within 2: pay 0.9 | refuse 0.1``."""
 
     role: Ref
     condition: Expr | None
     events: tuple[Event, ...]
+    within: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

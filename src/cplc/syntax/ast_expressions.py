@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from cplc.language.groups import Answerable
 from cplc.records import dataclass
 from cplc.source import Spanned
 
@@ -24,12 +25,14 @@ __all__ = [
     "Domain",
     "Duration",
     "Expr",
+    "Group",
     "Joining",
     "Junction",
     "Knowledge",
     "Literal_",
     "Name",
     "OverPaths",
+    "Party",
     "Quantifier",
     "Range",
     "Ref",
@@ -151,6 +154,17 @@ class OverPaths(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class Group(Spanned):
+    """Several roles as one side of a commitment: ``{Ann, Bob}``; ``any {Ann, Bob}`` or ``each Crew`` of debtors."""
+
+    members: tuple[Ref, ...]
+    answerable: Answerable | None = None
+
+
+Party = Ref | Group
+
+
+@dataclass(frozen=True, slots=True)
 class Social(Spanned):
     """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment.
 
@@ -158,7 +172,7 @@ class Social(Spanned):
     """
 
     modality: Literal["C", "Fu", "SC", "SCc"]
-    between: tuple[Ref, ...]
+    between: tuple[Party, ...]
     """The debtor and the creditor, or the commitment."""
     body: Expr
     trigger: Expr | None = None
@@ -172,7 +186,7 @@ class Conditional(Spanned):
     """``WCC(i -> j, antecedent, consequent)`` and the like, ``WCC(c, …)`` of one commitment; ``DeS(i -> j, k, …)``."""
 
     modality: ConditionalModality
-    between: tuple[Ref, ...]
+    between: tuple[Party, ...]
     """The debtor and the creditor, or the commitment."""
     other: Ref | None
     """The third role, or the other commitment, of `DeS` and `AsS`."""

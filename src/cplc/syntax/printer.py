@@ -95,11 +95,11 @@ def _plain(expression: ast.Expr) -> str:
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
         case ast.Conditional(modality, between, other, antecedent, consequent):
-            parties = " -> ".join(map(reference, between)) + (f", {reference(other)}" if other is not None else "")
+            parties = " -> ".join(map(party, between)) + (f", {reference(other)}" if other is not None else "")
             return f"{modality}({parties}, {_argument(antecedent)}, {_argument(consequent)})"
         case ast.Social(modality, between, body, trigger):
             before = "" if trigger is None else f"{_argument(trigger)}, "
-            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
+            return f"{modality}({' -> '.join(map(party, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
@@ -111,6 +111,14 @@ def _plain(expression: ast.Expr) -> str:
             return f"does({' '.join(words)})"
         case ast.Strategic(group, path):
             return f"<<{_references(group)}>>{_path(path)}"
+
+
+def party(tree: ast.Party) -> str:
+    """Return one side of a commitment: a role, or a group of several."""
+    if isinstance(tree, ast.Ref):
+        return reference(tree)
+    group = f"{{{_references(tree.members)}}}"
+    return f"{tree.answerable} {group}" if tree.answerable else group
 
 
 def _bound(operator: ast.Unary | ast.Binary) -> str:
@@ -260,9 +268,9 @@ def _agent_item(tree: ast.AgentItem) -> list[str]:
             return [f"goal {formula(condition)}"]
         case ast.Values(worths):
             return [f"value {', '.join(f'{reference(w.message)}: {decimal(w.amount.value)}' for w in worths)}"]
-        case ast.Belief(role, condition, events):
+        case ast.Belief(role, condition, events, within):
             when = f" when {formula(condition)}" if condition is not None else ""
-            return [f"believes {reference(role)}{when}: {' | '.join(map(_event, events))}"]
+            return [f"believes {reference(role)}{when}{_within(within)}: {' | '.join(map(_event, events))}"]
         case ast.Decision(messages, condition):
             when = f" when {formula(condition)}" if condition is not None else ""
             return [f"chooses {' | '.join(map(reference, messages))}{when}"]
@@ -288,7 +296,7 @@ def _role(tree: ast.Role) -> list[str]:
 
 
 def _commitment(tree: ast.Commitment) -> str:
-    parties = f"{reference(tree.debtor)}, {reference(tree.creditor)}"
+    parties = f"{party(tree.debtor)}, {party(tree.creditor)}"
     text = f"commitment {tree.name.text} = C({parties}, {_argument(tree.antecedent)}, {_argument(tree.consequent)})"
     text += _within(tree.within)
     if tree.expires is not None:

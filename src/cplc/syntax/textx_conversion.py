@@ -211,11 +211,18 @@ class Conversion:
             options[type(option).__name__].append(option)
         within, expires, revocable = (self._only(f"`{kind.lower()}`", options[kind]) for kind in options)
         return ast.Commitment(
-            self.name(node.name), self.reference(node.debtor), self.reference(node.creditor),
+            self.name(node.name), self._party(node.debtor), self._party(node.creditor),
             self.expression(node.antecedent), self.expression(node.consequent),
             self.expression(within.ticks) if within else None, self.expression(expires.ticks) if expires else None,
             revocable is not None, self._doc(span), span=span,
         )  # fmt: skip
+
+    def _party(self, node: Any) -> ast.Party:
+        answerable = node.answerable or None
+        if not answerable and node.role:
+            return self.reference(node.role)
+        refs = [node.role] if node.role else node.group
+        return ast.Group(self._readable(refs, self.reference), answerable, span=self.span(node))
 
     def _only(self, what: str, nodes: list[Any]) -> Any | None:
         """Return the first of these clauses or None, and report each further one."""
@@ -349,7 +356,9 @@ class Conversion:
                 events = self._readable(node.events, self._event)
                 if len(events) < len(node.events):
                     self._unread += 1
-                return ast.Belief(self.reference(node.role), when, events, span=span)
+                within = self._only("`within`", node.bounds)
+                bound = self.expression(within.ticks) if within else None
+                return ast.Belief(self.reference(node.role), when, events, bound, span=span)
             case "Decision":
                 return ast.Decision(self.references(node.messages), self._when(node), span=span)
             case other:

@@ -26,6 +26,8 @@ class Part(Generic[Node]):
 Expr = Part[ast.Expr]
 Ref = Part[ast.Ref]
 Group = Part[tuple[ast.Ref, ...]]
+Party = Part[ast.Party]
+Between = Part[tuple[ast.Party, ...]]
 Conditions = Part[tuple[ast.Expr, ast.Expr]]
 Objects = Part[tuple[ast.Ref, ast.Ref | None, ast.Joining]]
 Child = Token | Expr
@@ -210,15 +212,19 @@ class Builder:
     def refs(self, items: list[Ref]) -> Group:
         return Part(tuple(item.node for item in items), items[0].start, items[-1].end)
 
-    def between(self, items: list[Ref]) -> Group:
+    def between(self, items: list[Party]) -> Between:
         """Build the parties of a modality: a commitment by its name, or debtor and creditor."""
-        return self.refs(items)
+        return Part(tuple(item.node for item in items), items[0].start, items[-1].end)
+
+    def party_of_several(self, items: list[Ref]) -> Party:
+        start, end = items[0].start, items[-1].end
+        return Part(ast.Group(tuple(item.node for item in items), span=self._span(start, end)), start, end)
 
     def conditions(self, items: tuple[Expr, Expr]) -> Conditions:
         condition, body = items
         return Part((condition.node, body.node), condition.start, body.end)
 
-    def social(self, items: tuple[Token, Token, Group, Expr, Token]) -> Expr:
+    def social(self, items: tuple[Token, Token, Between, Expr, Token]) -> Expr:
         sign, _, between, body, closing = items
         start, end = _start(sign), _end(closing)
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
@@ -231,16 +237,16 @@ class Builder:
         node = ast.Social("SCc", (debtor.node, creditor.node), body, trigger, span=self._span(start, end))
         return Part(node, start, end)
 
-    def conditional(self, items: tuple[Token, Token, Group, Conditions, Token]) -> Expr:
+    def conditional(self, items: tuple[Token, Token, Between, Conditions, Token]) -> Expr:
         sign, _, between, conditions, closing = items
         return self._conditional(sign, between, None, conditions, closing)
 
-    def handing_over(self, items: tuple[Token, Token, Group, Ref, Conditions, Token]) -> Expr:
+    def handing_over(self, items: tuple[Token, Token, Between, Ref, Conditions, Token]) -> Expr:
         sign, _, between, other, conditions, closing = items
         return self._conditional(sign, between, other.node, conditions, closing)
 
     def _conditional(
-        self, sign: Token, between: Group, other: ast.Ref | None, conditions: Conditions, closing: Token
+        self, sign: Token, between: Between, other: ast.Ref | None, conditions: Conditions, closing: Token
     ) -> Expr:
         start, end = _start(sign), _end(closing)
         modality = cast("ast.ConditionalModality", str(sign))

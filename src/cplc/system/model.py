@@ -16,6 +16,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
+from cplc.language.groups import Answerable, answerable_text, members
 from cplc.logic.expressions import FALSE, TRUE, Const, Expr, Value, conj, disj, negate, reads
 from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
@@ -132,12 +133,27 @@ class Commitment:
     """Source of the promised path formula; empty for a condition."""
     on_course: Expr = FALSE
     """It is in force, and its content holds if nothing more happens; false for a condition."""
+    answerable: Answerable = "all"
+    """Which members of a group of debtors can be held to it."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def parties(self) -> tuple[str, str]:
-        """The debtor and the creditor."""
+        """The debtor and the creditor, each a role or a group, see `cplc.language.groups`."""
         return self.debtor, self.creditor
+
+    @property
+    def debtors(self) -> tuple[str, ...]:
+        return members(self.debtor)
+
+    @property
+    def answerable_text(self) -> str:
+        """The debtors who are answerable, in words."""
+        return answerable_text(self.debtor, self.answerable)
+
+    @property
+    def creditors(self) -> tuple[str, ...]:
+        return members(self.creditor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +372,7 @@ class System:
         if one is None or not step.is_effect:
             return None
         sender = self.message[step.event].sender
-        if sender in (one.debtor, one.creditor):
+        if sender in (*one.debtors, *one.creditors):
             return None
         verbs = {operation.verb for operation in step.operations if operation.commitment == commitment}
         return sender if any(Power(sender, verb, commitment) in self.powers for verb in verbs) else None

@@ -42,6 +42,8 @@ class Belief:
     """Some probabilities within the bounds sum to one; exactly, if all bounds are equal."""
     text: str
     span: Span | None = field(default=None, compare=False, repr=False)
+    within: int | None = None
+    """The most ticks from the draw of an outcome until it comes."""
 
 
 @dataclass(frozen=True, slots=True)

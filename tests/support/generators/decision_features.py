@@ -92,6 +92,17 @@ def _deadlines(draw: st.DrawFn, draft: Draft) -> Draft:
     return replace(draft, commitments=commitments, extra=extra)
 
 
+def _bounded(draw: st.DrawFn, draft: Draft) -> Draft:
+    """Believe when an outcome comes, in a protocol in which time passes."""
+    if not draft.beliefs:
+        return draft
+    if not any("within" in one or "expires" in one for one in draft.commitments):
+        draft = _deadlines(draw, draft)
+    bounds = [draw(st.sampled_from(("0", "1", "1", "2", ""))) for _ in draft.beliefs]
+    beliefs = tuple(replace(one, within=bound) for one, bound in zip(draft.beliefs, bounds, strict=True))
+    return replace(draft, beliefs=beliefs)
+
+
 def _assumptions(draw: st.DrawFn, draft: Draft) -> Draft:
     """Rely on roles or messages, perhaps within some ticks."""
     other_roles = [role for role in draft.roles if role not in draft.played]
@@ -197,6 +208,7 @@ def _goal_about_runs(draw: st.DrawFn, draft: Draft) -> Draft:
     promises = [one.partition(" ")[0] for one in draft.commitments]
     atoms = [*names, *names, *(f"{state}({one})" for one in promises for state in ("fulfilled", "violated"))]
     timed = any("within" in one for one in (*draft.commitments, *draft.assumed, *draft.extra))
+    timed |= any(one.within for one in draft.beliefs)
     if not timed and one_in(draw, 2):
         draft = replace(draft, assumed=(*draft.assumed, f"{draw(st.sampled_from(draft.roles))} within 1"))
         timed = True
@@ -235,8 +247,8 @@ def _busy_channels(draw: st.DrawFn, draft: Draft) -> Draft:
 
 
 _FEATURES: tuple[Callable[[st.DrawFn, Draft], Draft], ...] = (
-    _silent, _uncertain, _both_ways, _slips, _deadlines, _assumptions, _restart, _repeatable, _reset,
-    _promise_about_runs, _payloads, _several_roles, _second_agent, _busy_channels,
+    _bounded, _bounded, _silent, _uncertain, _both_ways, _slips, _deadlines, _assumptions, _restart, _repeatable,
+    _reset, _promise_about_runs, _payloads, _several_roles, _second_agent, _busy_channels,
 )  # fmt: skip
 
 
@@ -287,7 +299,7 @@ def _renamed(draft: Draft) -> Draft:
         goals=tuple(map(of, draft.goals)),
         values=tuple((of(name), amount) for name, amount in draft.values),
         beliefs=tuple(
-            Belief(one.role, tuple((of(name), share) for name, share in one.events), of(one.condition))
+            Belief(one.role, tuple((of(name), share) for name, share in one.events), of(one.condition), one.within)
             for one in draft.beliefs
         ),
         decisions=tuple(map(of, draft.decisions)),

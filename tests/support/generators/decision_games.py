@@ -48,10 +48,12 @@ class Belief:
     events: tuple[tuple[str, str], ...]
     """Messages, perhaps with a payload, and probabilities."""
     condition: str = ""
+    within: str = ""
 
     def text(self) -> str:
         when = f" when {self.condition}" if self.condition else ""
-        return f"    believes {self.role}{when}: {' | '.join(f'{name} {share}' for name, share in self.events)}"
+        within = f" within {self.within}" if self.within else ""
+        return f"    believes {self.role}{when}{within}: {' | '.join(f'{name} {share}' for name, share in self.events)}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,11 +11,13 @@ from tests.support.generators.protocol_drafts import (
     LIKELY,
     STATES,
     Atom,
+    Commitment,
     Declared,
     Plan,
     Writer,
     one_in,
     parenthesised,
+    side,
     text_of,
 )
 from tests.support.generators.protocols import plans, queued_plans
@@ -34,6 +37,32 @@ def ends(declared: Declared, instance: str) -> tuple[str, str]:
     variables = [loop.variable for loop in declared.path if loop.over_roles]
     first, second = (f"Prt[{index}]" if end in variables else end for end in (declared.first, declared.second))
     return first, second
+
+
+def members(commitment: Commitment, instance: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the debtors and of the creditors of an instance."""
+    index = instance.partition("[")[2][:1]
+    variables = [loop.variable for loop in commitment.path if loop.over_roles]
+    named = {f"Prt[{index}]" for role in commitment.roles if role in variables}
+    sides = []
+    for roles in (commitment.debtors, commitment.creditors):
+        listed = [f"Prt[{index}]" if role in variables else role for role in roles if role != "Prt"]
+        if "Prt" in roles:
+            listed += [one for one in ("Prt[1]", "Prt[2]") if one not in named]
+        sides.append(tuple(listed))
+    return sides[0], sides[1]
+
+
+def _between_groups(draw: st.DrawFn, plan: Plan, commitment: Commitment, instance: str) -> str:
+    """Draw a channel with a commitment of groups: from its debtors and sometimes others, to some of its creditors."""
+    debtors, creditors = members(commitment, instance)
+    if commitment.answerable == "each" and draw(st.booleans()):
+        debtors = (draw(st.sampled_from(debtors)),)
+    if one_in(draw, 4):
+        debtors += tuple(role for role in plan.everything() if role not in (*debtors, *creditors))[:1]
+    if draw(st.booleans()):
+        creditors = (draw(st.sampled_from(creditors)),)
+    return f"{side(debtors)} -> {side(creditors)}"
 
 
 @st.composite
@@ -62,6 +91,9 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3, *, commitments: bool =
             one = draw(st.sampled_from(instances(commitment)))
             modality = draw(st.sampled_from(["C", "Fu", "SC", "SCc"]))
             pair = " -> ".join(ends(commitment, one))
+            if commitment.is_group:
+                pair = _between_groups(draw, plan, commitment, one)
+                modality = modality if "{" not in pair else modality[:2].replace("SC", "C")
             if modality in ("SC", "SCc"):
                 trigger = f"{draw(_atoms(plan))}, " if modality == "SCc" else ""
                 return f"{modality}({pair}, {trigger}{draw(st.one_of(inner, paths(plan, min(depth - 1, 1))))})"
@@ -91,10 +123,12 @@ def _conditional(draw: st.DrawFn, plan: Plan, inner: st.SearchStrategy[str]) -> 
     debtor, creditor = ends(commitment, one)
     modality = draw(st.sampled_from(["WCC", "WCC", "SCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]))
     between = draw(st.sampled_from([f"{debtor} -> {creditor}", one]))
+    if commitment.is_group:
+        modality, between = draw(st.sampled_from(["WCC", "SCC", "FuW", "FuS", "CaS", "ReS"])), one
     if modality in ("DeS", "AsS"):
         other_parts = []
         for declared in plan.commitments:
-            for instance in instances(declared):
+            for instance in () if declared.is_group else instances(declared):
                 first, second = ends(declared, instance)
                 moved, stays = (first, second) if modality == "DeS" else (second, first)
                 was, remaining_party = (debtor, creditor) if modality == "DeS" else (creditor, debtor)
@@ -183,7 +217,8 @@ def _atoms(draw: st.DrawFn, plan: Plan) -> str:
     if form <= 7:
         commitment = draw(st.sampled_from(plan.commitments))
         name = draw(st.sampled_from(instances(commitment)))
-        view = "@" + draw(st.sampled_from(ends(commitment, name))) if one_in(draw, 3) else ""
+        roles = sum(members(commitment, name), ()) if commitment.is_group else ends(commitment, name)
+        view = "@" + draw(st.sampled_from(roles)) if one_in(draw, 3) else ""
         return f"{draw(st.sampled_from((*LIKELY, *STATES)))}({name}{view})"
     plain: list[Atom] = [partial(str, word) for word in ("terminal", "terminal", "true", "false")]
     return draw(st.sampled_from(plain + writer.variable_atoms((), None) + writer.fact_atoms((), None)))()
@@ -209,10 +244,15 @@ class Sample:
 
 @st.composite
 def protocols(
-    draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False, has_queues: bool = False
+    draw: st.DrawFn,
+    formula_count: int = 0,
+    *,
+    commitments: bool = False,
+    has_queues: bool = False,
+    has_groups: bool = False,
 ) -> Sample:
     """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
-    plan = draw(queued_plans() if has_queues else plans())
+    plan = draw(queued_plans() if has_queues else plans(has_groups=has_groups))
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))
@@ -301,6 +341,33 @@ def social_validities(draw: st.DrawFn) -> Sample:
     tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
     if one_in(draw, 4):
         tail.append(f"fairness {draw(_atoms(plan))}")
+    return Sample(text_of(plan, tail), tuple(drawn))
+
+
+@st.composite
+def group_validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with laws of the channels between groups."""
+    plan = draw(plans(has_groups=True))
+    commitment = draw(st.sampled_from([one for one in plan.commitments if one.is_group]))
+    instance = draw(st.sampled_from(instances(commitment)))
+    debtors, creditors = members(commitment, instance)
+    some_creditors = draw(st.lists(st.sampled_from(creditors), min_size=1, unique=True))
+    outside = [role for role in plan.everything() if role not in (*debtors, *creditors)]
+    more_debtors = (*debtors, *draw(st.lists(st.sampled_from(outside), unique=True) if outside else st.just([])))
+    body = draw(formulas(plan, 1))
+
+    def commits(by: Sequence[str], to: Sequence[str], content: str = "true") -> str:
+        return f"C({side(by)} -> {side(to)}, {content})"
+
+    drawn = [
+        f"AG (active({instance}) | fulfilled({instance}) -> {commits(debtors, creditors)})",
+        f"AG ({commits(debtors, creditors, body)} -> {commits(more_debtors, creditors, body)})",
+        f"AG ({commits(debtors, creditors, body)} -> {commits(debtors, some_creditors, body)})",
+    ]
+    if commitment.answerable == "each":
+        one = draw(st.sampled_from(debtors))
+        drawn.append(f"AG (active({instance}) -> {commits((one,), some_creditors)})")
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
     return Sample(text_of(plan, tail), tuple(drawn))
 
 

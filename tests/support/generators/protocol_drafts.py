@@ -64,10 +64,35 @@ class Message(Declared):
 
 @dataclass(frozen=True)
 class Commitment(Declared):
-    """``commitment name = C(first, second, ...)``."""
+    """``commitment name = C(first, second, ...)``; groups have further members."""
 
     text: str = ""
     is_about_runs: bool = False
+    answerable: str = ""
+    """``any``, ``each`` or nothing."""
+    more_debtors: tuple[str, ...] = ()
+    more_creditors: tuple[str, ...] = ()
+
+    @property
+    def debtors(self) -> tuple[str, ...]:
+        return (self.first, *self.more_debtors)
+
+    @property
+    def creditors(self) -> tuple[str, ...]:
+        return (self.second, *self.more_creditors)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (*self.debtors, *self.creditors)
+
+    @property
+    def is_group(self) -> bool:
+        return bool(self.more_debtors or self.more_creditors)
+
+    @property
+    def sides(self) -> str:
+        """Both sides as they are written."""
+        return f"{self.answerable} {side(self.debtors)}".strip() + f", {side(self.creditors)}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +153,11 @@ class Plan:
     def everything(self) -> list[str]:
         """Return the name of every role instance."""
         return [*self.singles, *self.instances()]
+
+
+def side(roles: Sequence[str]) -> str:
+    """Return one side of a commitment as text."""
+    return roles[0] if len(roles) == 1 else "{" + ", ".join(roles) + "}"
 
 
 def one_in(draw: st.DrawFn, n: int) -> bool:

@@ -32,9 +32,11 @@ from tests.support.generators.protocol_drafts import (
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> Plan:
-    """Draw a protocol."""
-    singles = draw(st.sampled_from([("Ann", "Bob"), ("A", "B"), ("Ann", "Bob", "Zoe"), ("A", "Bob", "C")]))
+def plans(draw: st.DrawFn, *, has_groups: bool = False) -> Plan:
+    """Draw a protocol, on request one in which several roles can be debtors or creditors of one commitment."""
+    singles = draw(
+        st.sampled_from([("Ann", "Bob"), ("A", "B"), ("Ann", "Bob", "Zoe"), ("A", "Bob", "C")][2 * has_groups :])
+    )
     family = "Prt" if one_in(draw, 3) else None
     plan = Plan(singles, family, draw(st.booleans()))
     writer = Writer(draw, plan)
@@ -48,7 +50,11 @@ def plans(draw: st.DrawFn) -> Plan:
         places.append((Loop("i", "1..2", over_roles=False),))
     _variables(draw, plan)
     _commitments(draw, plan, places)
+    if has_groups:
+        _group(draw, plan)
     _messages(draw, plan, places)
+    if has_groups:
+        _address_groups(draw, plan)
     _facts(draw, plan, writer)
     _conditions(plan, writer)
     for position, message in enumerate(plan.messages):
@@ -116,6 +122,50 @@ def _commitments(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) ->
         pairs.append((second, first))
     for number, (debtor, creditor) in enumerate(pairs):
         plan.commitments.append(Commitment(f"c{number}", path, debtor, creditor))
+
+
+def _group(draw: st.DrawFn, plan: Plan) -> None:
+    """Add members to the sides of commitments; one of them at least has a group."""
+    for position, commitment in enumerate(plan.commitments):
+        free = [role for role in plan.roles(commitment.path) if role not in commitment.roles]
+        if plan.family and plan.family not in free:
+            free.append(plan.family)  # a family stands for all its members but those on the other side
+        if not free or (position and one_in(draw, 3)):
+            continue
+        more = draw(st.lists(st.sampled_from(free), min_size=1, max_size=2, unique=True))
+        number = draw(st.integers(0, len(more)))
+        grouped = replace(commitment, more_debtors=tuple(more[:number]), more_creditors=tuple(more[number:]))
+        plan.commitments[position] = replace(
+            grouped, answerable=draw(st.sampled_from(["", "any", "each"])) if number else ""
+        )
+
+
+def _address_groups(draw: st.DrawFn, plan: Plan) -> None:
+    """Let any member send a message of its side, mostly to all others."""
+    for position, message in enumerate(plan.messages):
+        both = {message.first, message.second}
+        groups = [
+            one
+            for one in plan.commitments
+            if one.is_group and one.path == message.path and {one.first, one.second} == both
+            if message.clauses in ((), (f"means create {one.name}",))
+        ]
+        if not groups or one_in(draw, 4):
+            continue
+        commitment = draw(st.sampled_from(groups))
+        own, addressees = commitment.debtors, commitment.creditors
+        if message.first == commitment.second:
+            own, addressees = addressees, own
+        sender = draw(st.sampled_from([role for role in own if role != plan.family]))
+        partners = [role for role in own if role != sender]
+        is_among_members = any(role.startswith(f"{plan.family}[") for role in (sender, message.second))
+        if message.path or is_among_members:  # there its members are named one by one
+            partners = [role for role in partners if role != plan.family]
+            addressees = tuple(role for role in addressees if role != plan.family)
+        receivers = [role for role in (*addressees, *partners) if role != message.second]
+        plan.messages[position] = replace(
+            message, first=sender, more=() if one_in(draw, 4) else tuple(dict.fromkeys(receivers))
+        )
 
 
 def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> None:
@@ -189,7 +239,7 @@ def _conditions(plan: Plan, writer: Writer) -> None:
             options += f" expires {draw(st.integers(1, 2))}"
         if one_in(draw, 4):
             options += " revocable"
-        text = f"C({commitment.first}, {commitment.second}, {antecedent}, {consequent}){options}"
+        text = f"C({commitment.sides}, {antecedent}, {consequent}){options}"
         plan.commitments[position] = replace(commitment, text=text, is_about_runs=about_runs is not None)
 
 
@@ -238,20 +288,24 @@ def _operations(plan: Plan, message: Message) -> list[str]:
         if message.path[: len(commitment.path)] != commitment.path:
             continue
         name = commitment.name
-        if message.first == commitment.first:
+        if message.first in commitment.debtors:
             verbs = ["create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
             operations += [f"{verb} {name}" for verb in verbs]
-        if message.first == commitment.second:
+        if message.first in commitment.creditors:
             verbs = ["release", "expire", "suspend", "reactivate", "suspend", "reactivate"]
             operations += [f"{verb} {name}" for verb in (*verbs, "accept", "refuse", "challenge")]
         for other in plan.commitments:
             if message.path[: len(other.path)] != other.path or other == commitment:
                 continue
-            if message.first == commitment.first != other.first and commitment.second == other.second:
+            if plan.family in (*commitment.roles, *other.roles):
+                continue
+            debtors, creditors = set(commitment.debtors), set(commitment.creditors)
+            is_same_debtor, is_same_creditor = debtors == set(other.debtors), creditors == set(other.creditors)
+            if message.first in debtors and not is_same_debtor and is_same_creditor:
                 operations += [
                     f"delegate {name} to {other.name}{liability}" for liability in ("", " retaining", " retaining")
                 ] * 2
-            if message.first == commitment.second != other.second and commitment.first == other.first:
+            if message.first in creditors and not is_same_creditor and is_same_debtor:
                 operations += [f"assign {name} to {other.name}"] * 3
     return operations
 
@@ -263,7 +317,8 @@ def _empower(draw: st.DrawFn, plan: Plan) -> None:
         for position, message in enumerate(plan.messages)
         for commitment in plan.commitments
         if message.path[: len(commitment.path)] == commitment.path
-        and message.first not in (commitment.first, commitment.second)
+        and message.first not in commitment.roles
+        and plan.family not in commitment.roles
         and not any(clause.startswith("means") for clause in message.clauses)
     ]
     if not chosen or one_in(draw, 2):
@@ -294,11 +349,13 @@ def _operations_on_members(plan: Plan, message: Message) -> list[str]:
                 operations += [
                     f"delegate {name} to {target}{liability}"
                     for liability in ("", " retaining")
-                    if commitment.first == "p"
+                    if commitment.first == "p" and not commitment.is_group
                 ]
             if message.first == creditor:
                 operations += [f"suspend {name}", f"release {name}"]
-                operations += [f"assign {name} to {target}"] * 2 if commitment.second == "p" else []
+                operations += (
+                    [f"assign {name} to {target}"] * 2 if commitment.second == "p" and not commitment.is_group else []
+                )
     return operations
 
 
@@ -378,7 +435,7 @@ def _create_what_is_never_created(draw: st.DrawFn, plan: Plan) -> None:
     for commitment in plan.commitments:
         name = commitment.name
         created = any(f"create {name}" in c or f"to {name}" in c for m in plan.messages for c in m.clauses)
-        makers = [n for n, m in enumerate(plan.messages) if (m.path, m.first) == (commitment.path, commitment.first)]
+        makers = [n for n, m in enumerate(plan.messages) if m.path == commitment.path and m.first in commitment.debtors]
         if created or not makers:
             continue
         position = makers[0]

@@ -15,7 +15,7 @@ NOWHERE: Final = Span(Source("nowhere", ""), 0, 0)
 _OPERATOR_WORDS = ("A", "E", "X", "F", "G", "U", "W", "R", "M", "S", "Y", "O", "H", "AG", "EF", "C", "K", "Fu", "does")
 _CONTEXTUAL = (
     "to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining",
-    "goal", "value", "believes", "chooses", "plays", "when",
+    "goal", "value", "believes", "chooses", "plays", "when", "any", "each",
 )  # fmt: skip
 _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "important", "settle", "stop", "trueish")
 
@@ -63,6 +63,13 @@ def _group(least: int, most: int = 3) -> st.SearchStrategy[tuple[ast.Ref, ...]]:
     return st.lists(refs, min_size=least, max_size=most).map(lambda group: tuple(group))
 
 
+_members = st.builds(ast.Group, _group(1), st.none(), span=st.just(NOWHERE))
+_debtors = st.builds(ast.Group, _group(1), st.none() | st.sampled_from(("any", "each")), span=st.just(NOWHERE))
+_creditors = st.builds(ast.Group, _group(1), st.none(), span=st.just(NOWHERE))
+_between = _group(1, 2) | st.tuples(_members, refs) | st.tuples(refs, _members) | st.tuples(_members, _members)
+"""A commitment, or two sides."""
+
+
 def _domains(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Domain]:
     return refs | _ranges(inner)
 
@@ -93,9 +100,9 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
         ),
         st.builds(ast.Quantifier, st.sampled_from(("forall", "exists")), names, _domains(inner), inner, span=here),
         st.builds(ast.OverPaths, st.sampled_from(("A", "E")), inner, bounds, span=here),
-        st.builds(ast.Conditional, _of_pairs, _group(1, 2), st.none(), inner, inner, span=here),
-        st.builds(ast.Conditional, st.sampled_from(("DeS", "AsS")), _group(1, 2), refs, inner, inner, span=here),
-        st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), _group(1, 2), inner, span=here),
+        st.builds(ast.Conditional, _of_pairs, _between, st.none(), inner, inner, span=here),
+        st.builds(ast.Conditional, st.sampled_from(("DeS", "AsS")), _between, refs, inner, inner, span=here),
+        st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), _between, inner, span=here),
         st.builds(ast.Knowledge, st.just("K"), refs.map(lambda ref: (ref,)), inner, span=here),
         st.builds(ast.Knowledge, st.sampled_from(("EK", "DK", "CK")), _group(1), inner, span=here),
         st.builds(ast.Does, st.none(), refs, span=here),
@@ -175,7 +182,7 @@ _agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
     st.one_of(
         st.builds(ast.Goal, expressions(), span=_here),
         st.builds(ast.Values, _some(st.builds(ast.Worth, refs, _amounts, span=_here), 1), span=_here),
-        st.builds(ast.Belief, refs, _maybe, _some(_events, 1), span=_here),
+        st.builds(ast.Belief, refs, _maybe, _some(_events, 1), _maybe, span=_here),
         st.builds(ast.Decision, _some(refs, 1), _maybe, span=_here),
     ),
     lambda inner: st.builds(ast.Each, names, _domains(expressions()), _some(inner), span=_here),
@@ -224,8 +231,8 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         st.builds(ast.Choice, _some(refs, 1), span=_here),
         st.builds(ast.Fact, names, expressions(), docs, span=_here),
         st.builds(
-            ast.Commitment, names, refs, refs, expressions(), expressions(), _maybe, _maybe, st.booleans(), docs,
-            span=_here,
+            ast.Commitment, names, refs | _debtors, refs | _creditors, expressions(), expressions(), _maybe, _maybe,
+            st.booleans(), docs, span=_here,
         ),
         st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
         _channels,
