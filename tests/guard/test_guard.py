@@ -93,7 +93,7 @@ def test_reporting_guard_lets_through_and_reports(shop: Path) -> None:
 
 
 def test_undecidable_message_is_refused(shop: Path) -> None:
-    guard = Guard(Monitor.load(shop, most=1))
+    guard = Guard(Monitor.load(shop, most=1), payloads="any")
     lost = guard.decide(Event("", "1", "order", "Buyer", kind="sent"))
     assert (lost.verdict, lost.passes) == ("unknown", False)
     again = guard.decide(Event("", "1", "pay", "Buyer", kind="sent"))
@@ -157,6 +157,22 @@ protocol Late sync {
     with pytest.raises(Refused) as refused:
         guard.send("pay", "1", "Buyer")
     assert refused.value.decision.findings[-1].kind == "too-late"
+
+
+def test_missing_payload_is_unknown_unless_any_is_accepted(shop: Path) -> None:
+    with pytest.raises(Refused, match="its payload lacks `amount`"):
+        Guard.load(shop).send("order", "1", "Buyer")
+    assert Guard.load(shop, payloads="any").send("order", "1", "Buyer").passes
+
+
+def test_payload_of_a_record_is_judged(shop: Path) -> None:
+    guard = Guard.load(shop)
+    event = guard.event_of({"case": 1, "message": "order", "sender": "Buyer", "payload": {"amount": "2"}})
+    wrong = guard.event_of({"case": 1, "message": "order", "sender": "Buyer", "amount": 7})
+    assert isinstance(event, Event)
+    assert isinstance(wrong, Event)
+    assert guard.decide(wrong).verdict == "illegal"
+    assert guard.decide(event).verdict == "allowed"
 
 
 # --- threads and event loops
@@ -367,7 +383,7 @@ def _whole_lines(stream: object) -> Iterator[bytes]:
     yield from (line for line in stream if line.endswith(b"\n"))  # type: ignore[attr-defined]
 
 
-def test_how_to_page_runs_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manual_page_runs_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its protocol, its code, and what a comment says that is printed."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "guard-your-agent.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)

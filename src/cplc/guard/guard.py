@@ -8,6 +8,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,13 +17,15 @@ from typing import Any, Final, Literal, ParamSpec, TypeVar
 from cplc.guard.decisions import Decision, Refused
 from cplc.guard.journal import DamagedJournal, Durability, Journal, JournalFailed
 from cplc.logs.events import Event, Garbage, Record
-from cplc.logs.mapping import LogMapping, Translator
+from cplc.logs.mapping import LogMapping, Translator, family_of
 from cplc.monitoring.findings import Finding, LostTrack, Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.status import Allowed
 
 Mode = Literal["enforce", "report"]
+Payloads = Literal["complete", "any"]
+"""Whether each field of a message has to be there; the monitor takes one that is missing for any."""
 Way = Literal["sent", "message", "received"]
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,12 +52,17 @@ class Guard:
         journal: str | Path | None = None,
         durability: Durability = "fsync",
         mapping: LogMapping | None = None,
+        payloads: Payloads = "complete",
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.monitor = monitor
         self.mode: Mode = mode
         self._clock = clock
-        self._translator = Translator(mapping or LogMapping())
+        mapping = mapping or LogMapping()
+        if mapping.vocabulary is None:
+            mapping = replace(mapping, vocabulary=monitor.vocabulary)
+        self._translator = Translator(mapping)
+        self._required = monitor.vocabulary.payloads if payloads == "complete" else {}
         self._lock = threading.Lock()
         self._listeners: list[Callable[[Decision], object]] = []
         self._number = 0
@@ -83,10 +91,11 @@ class Guard:
         journal: str | Path | None = None,
         durability: Durability = "fsync",
         mapping: LogMapping | None = None,
+        payloads: Payloads = "complete",
     ) -> Guard:
         """Return a guard of the protocol in a file. Raise `cplc.monitoring.monitor.Invalid` if it has errors."""
         monitor = Monitor.load(path, parameters or {}, tick=tick)
-        return cls(monitor, mode=mode, journal=journal, durability=durability, mapping=mapping)
+        return cls(monitor, mode=mode, journal=journal, durability=durability, mapping=mapping, payloads=payloads)
 
     # --- decisions
 
@@ -162,7 +171,7 @@ class Guard:
         """Return the event of a record by the mapping; None if the mapping leaves it out."""
         event = self._translator.event(Record(place, 0, fields))
         if isinstance(event, Event) and event.time is None:
-            return _at(event, self._time())
+            return replace(event, time=self._time())
         return event
 
     def allowed(self, agent: str, case: str) -> Allowed:
@@ -195,9 +204,12 @@ class Guard:
             return self._unknown(event, event.reason), 0
         with self._lock:
             if event.case in self.aliases:
-                event = _in_case(event, self.aliases[event.case])
+                event = replace(event, case=self.aliases[event.case])
+            required = self._required.get(family_of(event.message), ())
+            if event.kind != "received" and (missing := [one for one in required if one not in event.values]):
+                return self._unknown(event, f"its payload lacks `{'`, `'.join(missing)}`"), 0
             self._number += 1
-            event = _at_place(event, f"guard:{self._number}")
+            event = replace(event, place=f"guard:{self._number}")
             findings = tuple(self.monitor.feed(event))
             rejected = next((one for one in findings if isinstance(one, Rejected)), None)
             if rejected is not None:
@@ -277,7 +289,6 @@ class Guard:
         if self._journal is not None:
             self._journal.close()
             self._journal = None
-            self._translator = Translator(LogMapping())
 
     def __enter__(self) -> Guard:
         return self
@@ -380,24 +391,3 @@ def _event_of(record: Mapping[str, Any], number: int) -> Event:
         record.get("time"),
         record["kind"],
     )
-
-
-def _in_case(event: Event, case: str) -> Event:
-    return Event(
-        event.place, case, event.message, event.sender, event.recipients, event.bindings, event.values, event.time,
-        event.kind, event.offset,
-    )  # fmt: skip
-
-
-def _at_place(event: Event, place: str) -> Event:
-    return Event(
-        place, event.case, event.message, event.sender, event.recipients, event.bindings, event.values, event.time,
-        event.kind, event.offset,
-    )  # fmt: skip
-
-
-def _at(event: Event, time: int | None) -> Event:
-    return Event(
-        event.place, event.case, event.message, event.sender, event.recipients, event.bindings, event.values, time,
-        event.kind, event.offset,
-    )  # fmt: skip

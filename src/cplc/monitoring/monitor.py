@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta, tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.language.durations import duration_text
 from cplc.logs.events import Event, Garbage
+from cplc.logs.mapping import Vocabulary, vocabulary_of
 from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
 from cplc.monitoring.case_state import Case, MonitorTotals, ReorderBuffer
@@ -85,6 +87,7 @@ class Monitor:
         """True if any number of ticks may pass between two events."""
         tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
+        self._protocol = protocol
         if protocol.model.data:
             from cplc.semantics.data_values import with_values
 
@@ -245,6 +248,12 @@ class Monitor:
     @property
     def system(self) -> System:
         return self._tracker.system
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names and the payloads of the protocol, for mappings."""
+        players = frozenset(participant.name for participant in self._model.participants)
+        return vocabulary_of(self._protocol.system, players)
 
     @property
     def tracker(self) -> StateTracker:
