@@ -40,7 +40,7 @@ _CALLS: list[tuple[str, dict[str, object]]] = [
 ]
 _EXECUTED = ["search", "order 3", "pay 3"]
 _REFUSED = [False, True, False, True, False, True]
-"""What a program does that pays too early, too much, and twice."""
+"""Decisions on a program that pays too early, too much, and twice."""
 
 
 def test_agent_of_the_openai_agents_sdk(guard: Guard) -> None:

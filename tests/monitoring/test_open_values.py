@@ -319,3 +319,38 @@ def test_duration_of_a_log_is_compared_with_a_constant() -> None:
     until = "2026-11-19T12:00Z"
     assert _kinds(monitor.feed(_event("offer", "Shop", until=until, valid="2592000001 ms"))) == [OutOfOrder]
     assert monitor.feed(_event("offer", "Shop", until=until, valid="2592000000 ms")) == []
+
+
+_BILL = """
+cpl 2
+
+protocol Bill {
+  role Shop
+  role Buyer
+  Shop -> Buyer : quote(price: money(EUR), until: time)
+  Buyer -> Shop : accept(at: time)               after quote    if at <= quote.until
+  Shop -> Buyer : bill(total: money(EUR))        after accept   if CONDITION
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "because"),
+    [
+        ("total <= quote.price & total > 0 EUR", "`quote.price@Shop >= 50.00 EUR` does not hold"),
+        ("total < quote.price & total > 0 EUR", "`quote.price@Shop > 50.00 EUR` does not hold"),
+        ("total = quote.price & total > 0 EUR", "`50.00 EUR = quote.price@Shop` does not hold"),
+    ],
+)
+def test_rejection_of_an_amount_names_the_comparison(condition: str, because: str) -> None:
+    monitor = _monitor(_BILL.replace("CONDITION", condition))
+    assert monitor.feed(_event("quote", "Shop", price=49.99, until="2026-11-19T12:00Z")) == []
+    (late,) = monitor.feed(_event("accept", "Buyer", at="2026-11-19T13:00:01+01:00"))
+    assert isinstance(late, OutOfOrder)
+    assert late.because == (
+        "`quote.until@Buyer >= 2026-11-19T12:00:01Z` does not hold (quote.until@Buyer = 2026-11-19T12:00Z)",
+    )
+    assert monitor.feed(_event("accept", "Buyer", at="2026-11-19T12:00Z")) == []
+    (finding,) = monitor.feed(_event("bill", "Shop", total=50))
+    assert isinstance(finding, OutOfOrder)
+    assert finding.because == (f"{because} (quote.price@Shop = 49.99 EUR)",)

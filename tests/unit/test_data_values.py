@@ -207,6 +207,13 @@ def test_amounts_are_compared_with_those_of_their_type(wrong: str) -> None:
     assert "type-mismatch" in [one.code for one in analysed(_amounts(guard=wrong)).diagnostics]
 
 
+@pytest.mark.parametrize("wrong", ["if price + 1 USD < 3 USD", "if 3.00 USD - price > 0 USD", "if share * 2 < 0.5"])
+def test_sums_of_amounts_are_rejected_with_the_reason(wrong: str) -> None:
+    errors = [one for one in analysed(_amounts(guard=wrong)).diagnostics if one.is_error]
+    assert errors[0].code == "type-mismatch"
+    assert "no sums or differences" in errors[0].notes[0].message
+
+
 @pytest.mark.parametrize("wrong", ["if price < 0.001 USD", "if share < 0.001", "if price < 99999999999999999 USD"])
 def test_constants_have_the_places_of_their_type(wrong: str) -> None:
     assert [one.code for one in analysed(_amounts(guard=wrong)).diagnostics if one.is_error] == ["value-out-of-range"]
@@ -432,3 +439,25 @@ protocol P {
 }
 """
     assert [message.name for message in checked(text).messages] == ["duration", "us", "h", "ms"]
+
+
+def test_durations_are_ticks_where_ticks_are_counted() -> None:
+    text = """
+cpl 2
+
+protocol P {
+  clock tick = 1 h
+  channel within 2 h
+  role A
+  role B
+  commitment c = C(A, B, true, done) within 26 h expires (3 h)
+  A -> B : start means create c
+  A -> B : done after start
+  property p assuming A within 1 d: AG (start -> AF done)
+}
+"""
+    model = checked(text)
+    (commitment,) = model.commitments
+    assert (commitment.within, commitment.expires) == (26, 3)
+    assert [bound.ticks for bound in model.properties[0].bounds] == [24]
+    assert dict(model.channel_delays) == {("A", "B"): 2}

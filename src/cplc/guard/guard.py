@@ -25,7 +25,7 @@ from cplc.monitoring.status import Allowed
 
 Mode = Literal["enforce", "report"]
 Payloads = Literal["complete", "any"]
-"""Whether each field of a message has to be there; the monitor takes one that is missing for any."""
+"""Requirement on payloads: each field has to be there, or a missing one may have any value, as for a monitor."""
 Way = Literal["sent", "message", "received"]
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from cplc.language.amounts import number_in
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, reads, value_text
 from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.findings import Duplicate, OutOfOrder, Rejected, TooLate
 from cplc.monitoring.state_tracker import States, StateTracker
-from cplc.system.model import Variable
+from cplc.system.model import System, Variable
 from cplc.system.printer import condition_text
 
 _MOST: Final = 8
@@ -38,8 +39,9 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
         is_sent = any(tracker.system.steps[one].event in own for one in tracker.visible_steps)
         values = " with these values" if is_sent and not resolved.ways else ""
         return OutOfOrder, (f"no step of the protocol allows it{values}",)
-    because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in nearest))[:_MOST]
     step = tracker.system.steps[resolved.ways[0][0]]
+    payload = frozenset(str(value) for _, value in step.payload)
+    because = tuple(dict.fromkeys(_words(tracker, condition, at, payload) for condition in nearest))[:_MOST]
     if step.kind == "receive":
         return OutOfOrder, ("it is not in transit",)
     if any(_says_sent(tracker, condition, own) for condition in nearest):
@@ -93,9 +95,12 @@ def _has_run_out(tracker: StateTracker, condition: Expr, state: int) -> bool:
 # --- text of conditions
 
 
-def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
+def _words(tracker: StateTracker, condition: Expr, state: int, payload: frozenset[str]) -> str:
     """Return the failing condition in terms of messages instead of variables."""
     system = tracker.system
+    if system.open_domains and (order := _in_order(system, condition, payload)) is not None:
+        name, text = order
+        return f"`{text}` does not hold ({name} = {value_text(tracker.packing.value(name, state))})"
     match condition:
         case e.Read(name) if system.variable[name].kind == "copy":
             return _not_there(tracker, system.variable[name])
@@ -106,7 +111,7 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
             return f"`{system.variable[sent].about}` is still under way"
         case e.Not(e.Or(operands)):
             true = [one for one in operands if tracker.packing.condition(one)(state)]
-            return "; ".join(_words(tracker, e.negate(one), state) for one in true)
+            return "; ".join(_words(tracker, e.negate(one), state, payload) for one in true)
         case e.Equal(e.Read(name), e.Const(_)) if system.variable[name].kind == "queue":
             return f"the queue {system.variable[name].about} is full"
         case e.Not(e.Equal(e.Read(name), e.Const(value))) | e.Equal(e.Read(name), e.Const(value)):
@@ -116,11 +121,43 @@ def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
                 required = "" if isinstance(condition, e.Not) else f", not {value}"
                 return f"`{variable.about}` is {now}{required}"
         case e.Or(operands) if operands and all(_is_short(one) for one in operands):
-            return " and ".join(dict.fromkeys(_words(tracker, one, state) for one in operands))
+            return " and ".join(dict.fromkeys(_words(tracker, one, state, payload) for one in operands))
         case _:
             pass
     shown = ", ".join(_values(tracker, condition, state))
     return f"`{condition_text(system, condition)}` does not hold" + (f" ({shown})" if shown else "")
+
+
+def _in_order(system: System, condition: Expr, payload: frozenset[str]) -> tuple[str, str] | None:
+    """Return the variable and the text of a comparison by order, which lowering spells out over the amounts.
+
+    An amount of the payload or of the protocol separates the amounts that are named from the others: they are all
+    those below it, or all those above. A single one that is such an amount itself is compared by equality.
+    """
+    is_negated = isinstance(condition, e.Not)
+    inner = condition.operand if isinstance(condition, e.Not) else condition
+    named: set[str] = set()
+    names: set[str] = set()
+    for part in inner.operands if isinstance(inner, e.Or) else (inner,):
+        match part:
+            case e.Equal(e.Read(name), e.Const(str() as value)):
+                names.add(name)
+                named.add(value)
+            case _:
+                return None
+    domain = next((one for one in system.open_domains if any(place.variable in names for place in one.places)), None)
+    if len(names) != 1 or domain is None or not domain.is_ordered:
+        return None
+    amounts = sorted({*domain.constants, *domain.free}, key=number_in)
+    mentioned = payload | set(domain.constants)
+    if len(named) == 1 and named <= mentioned:
+        return None
+    (name,), number = names, len(named)
+    if named == set(amounts[:number]) and number < len(amounts) and amounts[number] in mentioned:
+        return name, f"{name} {'>=' if is_negated else '<'} {amounts[number]}"
+    if named == set(amounts[-number:]) and number < len(amounts) and amounts[-number - 1] in mentioned:
+        return name, f"{name} {'<=' if is_negated else '>'} {amounts[-number - 1]}"
+    return None
 
 
 def _values(tracker: StateTracker, condition: Expr, state: int) -> Iterator[str]:

@@ -149,12 +149,13 @@ class ExpressionChecker:
     def _index(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         return self._number(expr, scope, Purpose.CONSTANT)
 
-    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
+    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose, *, in_sum: bool = False) -> resolved.Tree:
+        if isinstance(expr, ast.Duration) and purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
+            return self._ticks_of(expr, scope)
         tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            self._error(
-                rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *_no_clock(type_)
-            )
+            notes = _no_sum(type_) if in_sum else _no_clock(type_)
+            self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *notes)
         return tree if type_ == INT else resolved.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
@@ -219,7 +220,7 @@ class ExpressionChecker:
             case ast.Amount(text):
                 return self._amount(expr, currency_in(text))
             case ast.Duration(text):
-                return (self._ticks_of(expr, scope), INT) if purpose is Purpose.DEADLINE else self._duration(expr, text)
+                return self._duration(expr, text)
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
@@ -530,9 +531,8 @@ class ExpressionChecker:
         op = expr.op
         match op:
             case "+" | "-" | "*" | "%":
-                operands = (
-                    self._number(expr.left, scope, purpose),
-                    self._number(expr.right, scope, purpose),
+                operands = tuple(
+                    self._number(operand, scope, purpose, in_sum=True) for operand in (expr.left, expr.right)
                 )
                 return resolved.Apply(op, operands, expr.span), INT
             case "<" | "<=" | ">" | ">=":
@@ -650,6 +650,16 @@ def _no_clock(type_: Type) -> tuple[Note, ...]:
     return (
         Note(f"{described(type_)} is data: no time passes by it. Deadlines and `age` count ticks, as in `within 36 h`"),
         Note("a deadline that a message names is a number of ticks: `offer(days: 1..30)` and `within offer.days`"),
+    )
+
+
+def _no_sum(type_: Type) -> tuple[Note, ...]:
+    """Return the advice for an amount in a sum, a difference, a product or a remainder."""
+    if not isinstance(type_, types.Data) or (amounts_of(type_.name) is None and type_ != DECIMAL):
+        return ()
+    return (
+        Note("amounts, times and durations are copied and compared; there are no sums or differences of them"),
+        Note("few whole numbers may be a range, which has sums: `price: 0..50`"),
     )
 
 
