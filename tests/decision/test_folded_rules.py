@@ -65,3 +65,27 @@ def test_plan_that_treats_members_differently_is_not_folded(change: str) -> None
     system, plan = _plan(text.replace("exists b in Buyer: serve[b]", change), "Pia")
     assert folded_rules(system, plan.situations) == ()
     assert list(strategy_lines(system, plan))
+
+
+def test_plan_that_need_not_look_at_every_member_is_not_folded() -> None:
+    """The clock joins the members; the plan asks the first one and, whatever comes, then the second."""
+    text = """cpl 2
+protocol Stand sync {
+  role Seller
+  role Buyer[2]
+  for b in Buyer {
+    commitment answer = C(b, Seller, true, yes)  within 3
+    Seller -> b : ask
+    b -> Seller : promise  after ask      means create answer
+    b -> Seller : yes      after promise
+  }
+  agent Pia plays Seller {
+    goal forall b in Buyer: ask[b]
+    for b in Buyer { believes b when promise[b] within 2: yes[b] 1 }
+  }
+  analyze Pia: achievement >= 1
+}
+"""
+    system, plan = _plan(text, "Pia")
+    assert folded_rules(system, plan.situations) == ()
+    assert list(strategy_lines(system, plan))

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, sqrt
+from unittest.mock import patch
 
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 from tests.support.decision_models import at, belief, ecommerce, own, participant, step, system
+from tests.support.generators.participants import little_games
+from tests.support.random_examples import examples
 
 from cplc.decision import Analysis, Bounds, TotalReward, analyse
 from cplc.decision.belief_draws import event_probabilities
 from cplc.decision.sensitivity import with_probability
 from cplc.logic import expressions as e
-from cplc.system.model import System
-from cplc.system.participant import Participant, Worth
+from cplc.system.model import Step, System, Variable
+from cplc.system.participant import Belief, Participant, Worth
 
 
 def _gain(total_reward: Analysis) -> TotalReward:
@@ -116,3 +122,50 @@ def test_sensitivity_of_expected_value(copies: int, open_choice: bool) -> None:
             ]
             mean = _gain(analyse(given_system, replace(who, beliefs=tuple(other)), sensitivity=False)).guaranteed
             assert value == pytest.approx(mean.middle, abs=1e-9)
+
+
+@st.composite
+def _several_games(draw: DrawFn) -> tuple[System, Participant]:
+    """Return two or three independent games without cycles, for one participant."""
+    games = draw(st.lists(little_games(circles=False), min_size=2, max_size=3))
+    variables: list[Variable] = []
+    steps: list[Step] = []
+    beliefs: list[Belief] = []
+    amounts: list[Worth] = []
+    conforming: list[e.Expr] = []
+    for number, (one, who) in enumerate(games):
+        names = {variable.name: e.Read(f"{variable.name}{number}") for variable in one.variables}
+        first = len(steps)
+        variables += (replace(variable, name=f"{variable.name}{number}") for variable in one.variables)
+        for each in one.steps:
+            guard = e.substitute(each.guard, names)
+            updates = tuple((f"{name}{number}", e.substitute(to, names)) for name, to in each.updates)
+            message = f"{number}.{each.name}"
+            steps.append(replace(each, name=message, event=message, guard=guard, updates=updates))
+        for about in who.beliefs:
+            events = tuple(replace(at, steps=tuple(first + step for step in at.steps)) for at in about.events)
+            beliefs.append(replace(about, condition=e.substitute(about.condition, names), events=events))
+        for place, _ in enumerate(one.steps, first):
+            amounts += (Worth((place,), Fraction(made), "") for made in draw(st.sampled_from(((), (-2,), (1,), (3,)))))
+        conforming.append(e.substitute(who.conforming, names))
+    who = replace(games[0][1], conforming=e.conj(conforming), goals=(), worth=tuple(amounts), beliefs=tuple(beliefs))
+    return system(variables, steps, ("A", "B", "C")), who
+
+
+@examples(60)
+@given(_several_games(), st.booleans())
+def test_benefit_by_ordered_distributions_is_that_of_the_joint_model(
+    given: tuple[System, Participant], exact: bool
+) -> None:
+    by_order = analyse(*given, exact=exact, sensitivity=False).figure("benefit") if given[1].worth else None
+    if by_order is None:
+        return
+    with patch("cplc.decision.total_reward._ordered_benefit", return_value=None) as without:
+        joint = analyse(*given, exact=exact, sensitivity=False).figure("benefit")
+    event(f"a joint model would be needed: {without.called}")
+    for one, other in ((by_order.guaranteed, joint.guaranteed), (by_order.best, joint.best)):
+        if exact:
+            assert one == other
+        else:
+            assert float(one.low) - 1e-12 <= float(other.high)
+            assert float(other.low) <= float(one.high) + 1e-12

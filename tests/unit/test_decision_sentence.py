@@ -79,3 +79,26 @@ def test_alice_is_told_the_cause() -> None:
         "Take part: you gain with 99.9 %, and keep every commitment and achieve your goals with 61 %.",
         "Largest cost: each Provider sends `noProvide` 10 % of the time, which takes 8.3 % off your commitments.",
     ]
+
+
+@pytest.mark.parametrize("events", ["yes 0.9 | silent 0.1", "yes 0.6 | no 0.3 | silent 0.1"])
+def test_silence_is_no_message_that_is_sent(events: str) -> None:
+    text = f"""
+cpl 2
+protocol P sync {{
+  role Ann
+  role Bob
+  Ann -> Bob : ask
+  Bob -> Ann : yes  after ask
+  Bob -> Ann : no   after ask
+  agent Pia plays Ann {{
+    goal yes | no
+    believes Bob: {events}
+  }}
+  analyze Pia: achievement >= 0.9
+}}
+"""
+    (query,) = participants(cplc.compile(text))
+    analysis = analyse_participant(query)
+    (_, cause) = sentences(query.participant, analysis, analysis.lines[0])
+    assert cause == "Largest cost: `Bob` stays silent 10 % of the time, which takes 10 % off your goals."

@@ -18,8 +18,8 @@ from cplc.decision.components import (
 from cplc.decision.game import NO_STEP, ActionKind, Attitude
 from cplc.decision.mdp import Semantics
 from cplc.decision.observation import is_closed
-from cplc.decision.part_plans import PartPlan, does_take_part
-from cplc.decision.plans import PERHAPS_BY_CHANCE, Decided, PlanProblem, Status
+from cplc.decision.part_plans import Decided, PartPlan, Status, does_take_part
+from cplc.decision.plans import PERHAPS_BY_CHANCE, PlanProblem
 from cplc.decision.results import (
     VERDICT_OF_PLAN,
     Analysis,
@@ -340,7 +340,7 @@ class _Analysing:
 
     def line(self, thresholds: tuple[Threshold, ...]) -> LineResult:
         """Return the answer to the thresholds of one line, and which roles it depends on."""
-        result = replace(self._asked(thresholds, self.assumed), front=self._front(thresholds))
+        result = self._with_front(self._asked(thresholds, self.assumed))
         if VERDICT_OF_PLAN[result.verdict] == "holds" or not self.has_silence:
             return result
         sufficient = self._sufficient(thresholds)
@@ -426,19 +426,22 @@ class _Analysing:
                         return plan, {one.aspect: figures[one.aspect] for one in thresholds}
         return None
 
-    def _front(self, thresholds: Sequence[Threshold]) -> tuple[PlanFigures, ...]:
-        """Return the Pareto points of strategies that take part, where their figures trade off."""
-        aspects = tuple(dict.fromkeys(one.aspect for one in thresholds))
+    def _with_front(self, result: LineResult) -> LineResult:
+        """Return the result with the Pareto points of strategies that take part, where their figures trade off."""
+        aspects = tuple(dict.fromkeys(one.aspect for one in result.thresholds))
         open_aspects = tuple(one for one in aspects if not self.full(one, Attitude.TAKES_PART, self.assumed)[1])
         if len(open_aspects) < 2 or not self.has_decisions:
-            return ()
+            return result
         if "benefit" in open_aspects and self._joint_states() > MAX_PLAIN_STATES:
-            return ()
+            return result
         try:
             problem = self.problem(open_aspects, Attitude.TAKES_PART, self.assumed)
-            return tuple(self._plan_figures(open_aspects, one.figures, one.plan) for one in problem.pareto())
+            points = tuple(self._plan_figures(open_aspects, one.figures, one.plan) for one in problem.pareto())
+            if not points or problem.cyclic is None:
+                return replace(result, front=points)
+            return replace(result, front=points, is_front_complete=False, front_limit=problem.cyclic.limit())
         except ResourceExhausted:
-            return ()
+            return result
 
     def _joint_states(self) -> int:
         """Return about how many states the joint model of all components with rewards has."""

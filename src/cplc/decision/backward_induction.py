@@ -15,7 +15,7 @@ from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,8 +199,8 @@ def reward_values(
     return values, _ordered(model, sizes.tolist())
 
 
-def has_exact_rewards(rewards: Mapping[int, int]) -> bool:
-    return all(abs(amount) < _MAX_REWARD for amount in rewards.values())
+def has_exact_rewards(rewards: Mapping[int, Number]) -> TypeGuard[Mapping[int, int]]:
+    return all(isinstance(amount, int) and abs(amount) < _MAX_REWARD for amount in rewards.values())
 
 
 def _ordered(model: LayeredMdp, values: list[Any]) -> list[Any]:

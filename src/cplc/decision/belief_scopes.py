@@ -16,7 +16,7 @@ no steps of the game, and connect nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cplc.records import dataclass
 from cplc.statespace.graph_algorithms import merged_classes
@@ -31,6 +31,8 @@ class Scope:
     draws: int
     """The bits of the draws of its beliefs."""
     beliefs: frozenset[int]
+    names: frozenset[str]
+    """Its variables; different scopes share none."""
 
 
 def scopes(
@@ -50,7 +52,9 @@ def scopes(
         for condition, mine in zip(conditions, events, strict=True)
     ]
     if not all(names) or not all(steps[step].footprint for mine in events for step in mine):
-        every = Scope(packing.mask(system.variable), sum(draws), frozenset(range(len(names))))
+        every = Scope(
+            packing.mask(system.variable), sum(draws), frozenset(range(len(names))), frozenset(system.variable)
+        )
         return [every] * len(names)
     joined = (step.footprint for step in steps if step.kind != "restart")
     leaders = merged_classes({name: name for name in system.variable}, (*joined, *names))
@@ -61,18 +65,40 @@ def scopes(
     for at, footprint in enumerate(names):
         beliefs.setdefault(leaders[min(footprint)], []).append(at)
     by_leader = {
-        leader: Scope(packing.mask(variables[leader]), sum(draws[at] for at in members), frozenset(members))
+        leader: Scope(
+            packing.mask(variables[leader]),
+            sum(draws[at] for at in members),
+            frozenset(members),
+            frozenset(variables[leader]),
+        )
         for leader, members in beliefs.items()
     }
     return [by_leader[leaders[min(footprint)]] for footprint in names]
 
 
-def touched_beliefs(system: System, packing: Packing, scopes_of_beliefs: Sequence[Scope]) -> list[frozenset[int]]:
+def touched_beliefs(system: System, scopes_of_beliefs: Sequence[Scope]) -> list[frozenset[int]]:
     """Return the beliefs whose scope has a variable of each step."""
-    different = {scope.beliefs: scope.variables for scope in scopes_of_beliefs}
+    beliefs_of: dict[str, frozenset[int]] = {}
+    for scope in {scope.beliefs: scope for scope in scopes_of_beliefs}.values():
+        beliefs_of.update(dict.fromkeys(scope.names, scope.beliefs))
     return [
-        frozenset[int]().union(
-            *(beliefs for beliefs, variables in different.items() if variables & packing.mask(step.footprint))
-        )
+        frozenset[int]().union(*(beliefs_of[name] for name in step.footprint if name in beliefs_of))
         for step in system.steps
     ]
+
+
+def beliefs_about_sends(
+    system: System, kinds: Collection[str], steps_of_beliefs: Sequence[Collection[int]]
+) -> dict[int, list[int]]:
+    """Return the beliefs about each send: about the step itself, or about another step of its message."""
+    sends = {number for number, step in enumerate(system.steps) if step.kind in kinds}
+    by_message: dict[str, list[int]] = {}
+    for number in sends:
+        if message := system.steps[number].event:
+            by_message.setdefault(message, []).append(number)
+    about: dict[int, list[int]] = {}
+    for at, steps in enumerate(steps_of_beliefs):
+        messages = {system.steps[step].event for step in steps}
+        for number in sends.intersection(steps).union(*(by_message.get(one, ()) for one in messages)):
+            about.setdefault(number, []).append(at)
+    return about

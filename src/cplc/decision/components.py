@@ -234,6 +234,8 @@ class ComponentCache:
     answers: dict[tuple[int, object, bool], ValueBounds] = field(default_factory=dict)
     _pieces: dict[Expr, tuple[ComponentGroup, ...]] = field(default_factory=dict)
     _counting: dict[int, ComponentMdp] = field(default_factory=dict)
+    _separable: dict[frozenset[frozenset[str]], tuple[Component, ...]] = field(default_factory=dict)
+    """The components that may be analysed separately, by the sets of variables that a question connects."""
     _state_lower_bound: dict[int, int] = field(default_factory=dict)
     """A number of states that each component is known to exceed, by its form."""
 
@@ -271,15 +273,22 @@ class ComponentCache:
         """Return the components that may be analysed separately."""
         if self.splitting is None:
             return (self.whole,)
-        joined = tuple(connected)
-        parts = self.splitting.components(joined)
+        joined = frozenset(connected)
+        if joined not in self._separable:
+            self._separable[joined] = self._separable_components(self.splitting, joined)
+        return self._separable[joined]
+
+    def _separable_components(
+        self, partition: ComponentPartition, joined: frozenset[frozenset[str]]
+    ) -> tuple[Component, ...]:
+        parts = partition.components(joined)
         if self.semantics == "paper" and not all(self.build(component).is_acyclic for component in parts):
             # Without fairness, a cycle of one component starves all others.
             return (self.whole,)
         turning = [component for component in parts if self.build(component).has_decisions]
         if len(turning) > 1 and not all(self.build(component).is_acyclic for component in turning):
             names = frozenset[str]().union(*(component.variables for component in turning))
-            parts = self.splitting.components((*joined, names))
+            parts = partition.components((*joined, names))
         return parts
 
     def part_of(self, names: frozenset[str]) -> Component:

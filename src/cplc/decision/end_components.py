@@ -59,7 +59,7 @@ class Node:
 
 _PROBABILITY_ONE = EventProbability(-1, 0, Fraction(1), Fraction(1))
 EXIT = -1
-NO_REWARDS: Mapping[int, int] = {}
+NO_REWARDS: Mapping[int, Number] = {}
 
 
 def extremal_probabilities(
@@ -157,7 +157,7 @@ class SccModelBuilder:
     """Builds the nodes of a component: first its states in order, then the choices within actions."""
 
     def __init__(
-        self, model: Mdp, scc: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
+        self, model: Mdp, scc: Sequence[int], values: Sequence[Number], of: Mapping[int, Number] = NO_REWARDS
     ) -> None:
         self.model = model
         self.of = of

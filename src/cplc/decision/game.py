@@ -27,7 +27,7 @@ from cplc.decision.belief_draws import (
     GameDiagnostics,
     event_probabilities,
 )
-from cplc.decision.belief_scopes import scopes, touched_beliefs
+from cplc.decision.belief_scopes import beliefs_about_sends, scopes, touched_beliefs
 from cplc.decision.bounds_under_draws import BoundsUnderDraws
 from cplc.logic.expressions import Expr, reads
 from cplc.statespace.graph_algorithms import merged_classes
@@ -126,12 +126,8 @@ class Game:
             tables[index] = table
             shift += table.bits
         self.beliefs = [tables[index] for index in range(len(participant.beliefs))]
-        self._by_step: dict[int, list[BeliefTable]] = {}
-        for table in self.beliefs:
-            messages = {system.steps[step].event for step in table.event_of}
-            for number, one in enumerate(system.steps):
-                if one.kind in SEND_KINDS and (number in table.event_of or (one.event and one.event in messages)):
-                    self._by_step.setdefault(number, []).append(table)
+        about = beliefs_about_sends(system, SEND_KINDS, [table.event_of.keys() for table in self.beliefs])
+        self._by_step = {step: [self.beliefs[at] for at in several] for step, several in about.items()}
         self._scopes = scopes(
             system,
             packing,
@@ -139,7 +135,7 @@ class Game:
             [tuple(table.event_of) for table in self.beliefs],
             [table.mask << table.shift for table in self.beliefs],
         )
-        self._touched = touched_beliefs(system, packing, self._scopes)
+        self._touched = touched_beliefs(system, self._scopes)
         self.mode_shift = shift
         self._open_mask = (1 << shift) - 1
         self._allowed: dict[int, Callable[[int], bool]] = {}

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from cplc.decision.analysis import guarantees
 from cplc.decision.game import SEND_KINDS, Attitude
-from cplc.decision.plans import Status
+from cplc.decision.part_plans import Status
 from cplc.decision.results import Bounds
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value

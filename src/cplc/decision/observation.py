@@ -68,6 +68,10 @@ class Objective:
     def reward(self, step: int) -> int:
         return 0 if self.rewards is None else self.rewards.get(step, 0)
 
+    def gain(self, step: int) -> Number:
+        """Return how much a step adds to the value."""
+        return self.reward(step)
+
 
 @dataclass(frozen=True)
 class ObservedMdp:
@@ -299,20 +303,22 @@ def optimal_choices(whole: ObservedMdp, action: int, objective: Objective, value
     model, low = whole.model, values.low
     worth: dict[Hashable, Number] = {}
     for event in model.events(action):
-        mine = min(low[model.target[at]] + objective.reward(model.step[at]) for at in model.transitions(event))
+        mine = min(low[model.target[at]] + objective.gain(model.step[at]) for at in model.transitions(event))
         choice = whole.choices[event]
         worth[choice] = min(mine, worth.get(choice, mine))
     most = max(worth.values())
     return [choice for choice, value in worth.items() if value == most or is_optimal(value, most)]
 
 
-def best_observed(whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool) -> Attained:
+def best_observed(
+    whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool, work: int = MAX_WORK
+) -> Attained:
     """Return the best value of a strategy over observations, given bounds by full observation.
 
     A strategy over local states alone is only a lower bound: their history tells more.
     """
     plain = range(len(whole.model))
-    bounds, plan = searched(whole, objective, full, exact=exact, fairness=fairness)
+    bounds, plan = searched(whole, objective, full, exact=exact, fairness=fairness, work=work)
     bounds = Bounds(bounds.low, full.high)
     if not is_closed(bounds) and OrderedMdp(whole.model).is_acyclic:
         try:
@@ -327,10 +333,10 @@ def best_observed(whole: ObservedMdp, objective: Objective, full: Bounds, *, exa
 
 
 def searched(
-    whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool
+    whole: ObservedMdp, objective: Objective, full: Bounds, *, exact: bool, fairness: bool, work: int = MAX_WORK
 ) -> tuple[Bounds, Plan]:
     """Return the best value of a strategy over these information sets, with a plan that attains the lower bound."""
-    return _Search(whole, objective, exact, fairness, full).run()
+    return _Search(whole, objective, exact, fairness, full, work).run()
 
 
 def is_closed(bounds: Bounds) -> bool:
@@ -342,12 +348,15 @@ def is_closed(bounds: Bounds) -> bool:
 class _Search:
     """Branch and bound over the choices at information sets, the most promising node first."""
 
-    def __init__(self, whole: ObservedMdp, objective: Objective, exact: bool, fairness: bool, full: Bounds) -> None:
+    def __init__(
+        self, whole: ObservedMdp, objective: Objective, exact: bool, fairness: bool, full: Bounds, max_work: int
+    ) -> None:
         self.whole = whole
         self.objective = objective
         self.exact = exact or len(whole.model) <= EXACT_STATES
         self.fairness = fairness
         self.full = full
+        self.max_work = max_work
         self.work = 0
         self.best: Bounds | None = None
         self.unsplit: list[Number] = []
@@ -360,7 +369,7 @@ class _Search:
         open_nodes: list[tuple[float, int, Plan, Bounds, Hashable, list[Hashable]]] = []
         highest = self.full.high
         self._expand({}, open_nodes, order)
-        while open_nodes and self.work < MAX_WORK:
+        while open_nodes and self.work < self.max_work:
             _, _, plan, bounds, place, choices = open_nodes[0]
             if self.best is not None and bounds.high <= self.best.low:
                 open_nodes.clear()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentCache, ComponentMdp, renamed
@@ -93,6 +94,33 @@ class PartPlan:
 def does_take_part(plan: Sequence[PartPlan]) -> bool:
     """Return whether a plan takes part in one of the parts."""
     return any(one.part.counts and takes_part(one.model.model, one.part.built.scopes) for one in plan)
+
+
+# --- answers
+
+Status = Literal["passes", "fails", "unknown"]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Answer to several thresholds together, with a plan and its figures."""
+
+    status: Status
+    plan: tuple[PartPlan, ...] = ()
+    figures: tuple[Bounds, ...] = ()
+    """The guaranteed figures of the plan, in the order of the aspects."""
+    aspects: tuple[Aspect, ...] = ()
+    reason: str = ""
+    by_chance: bool = False
+    """Only a strategy that tosses coins meets them."""
+
+
+@dataclass(frozen=True)
+class ParetoPoint:
+    """Figures that one plan guarantees together, none of which another plan improves without loss."""
+
+    figures: tuple[Bounds, ...]
+    plan: tuple[PartPlan, ...]
 
 
 # --- construction

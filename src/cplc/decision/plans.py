@@ -14,9 +14,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
 from math import isinf
-from typing import Final, Literal
+from typing import Final
 
 from cplc.decision.components import ComponentCache
+from cplc.decision.cyclic_plans import CyclicPlans
 from cplc.decision.front_choices import choices_by_histories, choices_of
 from cplc.decision.fronts import TOLERANCE, Entry, Front, Side, Vector, front, undominated
 from cplc.decision.observation import (
@@ -33,18 +34,16 @@ from cplc.decision.observation import (
     unfolded,
 )
 from cplc.decision.occupation_measures import Answer, best_randomised, demands_of
-from cplc.decision.part_plans import Part, PartPlan, does_take_part, parts_of
+from cplc.decision.part_plans import Decided, ParetoPoint, Part, PartPlan, does_take_part, parts_of
 from cplc.decision.participation import best_taking_part, first_sends
 from cplc.decision.probability_bounds import rounded, scaled
-from cplc.decision.randomised_plans import matrix_game, normals, resolved, weighted_value
+from cplc.decision.randomised_plans import matrix_game, normals, resolved
 from cplc.decision.results import Bounds, Number, judged
 from cplc.decision.total_reward import benefit_of_parts
 from cplc.decision.value_iteration import OrderedMdp, with_rounding_errors
-from cplc.records import dataclass
+from cplc.decision.weighted_sums import weighted_value
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.participant import Aspect, Threshold
-
-Status = Literal["passes", "fails", "unknown"]
 
 _CAPS = (32, 256)
 """Sizes at which sets of vectors are thinned: at first, and again where that leaves the question open."""
@@ -57,28 +56,6 @@ _MAX_COMMITTED = 500
 """Maximum number of first sends that are tried one after the other."""
 _MAX_NODES = 400
 """Maximum number of partial plans that a search expands."""
-
-
-@dataclass(frozen=True)
-class Decided:
-    """Answer to several thresholds together, with a plan and its figures."""
-
-    status: Status
-    plan: tuple[PartPlan, ...] = ()
-    figures: tuple[Bounds, ...] = ()
-    """The guaranteed figures of the plan, in the order of the aspects."""
-    aspects: tuple[Aspect, ...] = ()
-    reason: str = ""
-    by_chance: bool = False
-    """Only a strategy that tosses coins meets them."""
-
-
-@dataclass(frozen=True)
-class ParetoPoint:
-    """Figures that one plan guarantees together, none of which another plan improves without loss."""
-
-    figures: tuple[Bounds, ...]
-    plan: tuple[PartPlan, ...]
 
 
 _PartKey = tuple[int, int]
@@ -235,7 +212,9 @@ class PlanProblem:
         if taking_part:
             return self._deterministic_taking_part(thresholds)
         decided = self.deterministic(thresholds)
-        return decided if decided.status == "passes" else self._randomised(thresholds, decided)
+        # In a cycle the bounds are those of plans that toss coins, too.
+        is_final = decided.status == "passes" or self.cyclic is not None
+        return decided if is_final else self._randomised(thresholds, decided)
 
     def candidates(self, dimensions: Sequence[int], *, taking_part: bool = False) -> Iterator[tuple[PartPlan, ...]]:
         """Yield plans that are best for one figure, and for one after the other."""
@@ -251,10 +230,12 @@ class PlanProblem:
             return Decided("fails")
         for plan in self.candidates(dimensions, taking_part=True):
             figures = self.figures_of(plan)
-            if self._passes(figures, thresholds):
+            if self.passes(figures, thresholds):
                 return Decided("passes", plan, figures)
         if len(dimensions) == 1:
             return Decided("unknown", reason=_SEES_LESS)
+        if self.cyclic is not None:
+            return self.cyclic.decide(thresholds, taking_part=True)
         left_open = False
         tried = 0
         for by_histories in (False, True):
@@ -302,13 +283,23 @@ class PlanProblem:
             return Decided("fails")
         for plan in self.candidates(dimensions):
             figures = self.figures_of(plan)
-            if self._passes(figures, thresholds):
+            if self.passes(figures, thresholds):
                 return Decided("passes", plan, figures)
         if len(dimensions) == 1:
             return Decided("unknown", reason=_SEES_LESS)
+        if self.cyclic is not None:
+            return self.cyclic.decide(thresholds)
         if not all(part.ordered.is_acyclic for part in self.parts if part.has_choices):
-            return Decided("unknown", reason="the model has cycles, and its own choices trade off")
+            return Decided("unknown", reason="several parts have cycles, and its own choices trade off")
         return self._search(thresholds)
+
+    @cached_property
+    def cyclic(self) -> CyclicPlans | None:
+        """The search in the only part with choices, if it has cycles."""
+        deciding = [part for part in self.parts if part.has_choices]
+        if len(deciding) != 1 or deciding[0].times > 1 or deciding[0].ordered.is_acyclic:
+            return None
+        return CyclicPlans(self, deciding[0])
 
     # --- randomised plans
 
@@ -340,10 +331,10 @@ class PlanProblem:
         deciding = [part for part in self.parts if part.has_choices]
         if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
             return "open"
-        demands = demands_of(thresholds, self.aspects, deciding[0].objectives, self._rest(), self.rewards.unit)
+        demands = demands_of(thresholds, self.aspects, deciding[0].objectives, self.rest(), self.rewards.unit)
         return "open" if demands is None else best_randomised(deciding[0].whole, demands)
 
-    def _rest(self) -> tuple[Bounds, ...]:
+    def rest(self) -> tuple[Bounds, ...]:
         """Return the figures of the parts without choices."""
         return self.figures_of(
             [PartPlan(one, one.whole, range(len(one.whole.model)), {}) for one in self.parts if not one.has_choices]
@@ -386,7 +377,7 @@ class PlanProblem:
         deciding = [part for part in self.parts if part.has_choices]
         if len(deciding) != 1 or deciding[0].times > 1 or not deciding[0].ordered.is_acyclic:
             return False
-        rest = self._rest()
+        rest = self.rest()
         if any(isinf(one.high) for one in rest):
             return False
         total = Fraction(0)
@@ -400,7 +391,7 @@ class PlanProblem:
                 factors[at] += weight * self.rewards.unit
             else:
                 factors[at] += weight * high
-        most, is_exact = weighted_value(deciding[0].ordered, deciding[0].objectives, factors)
+        most, is_exact = weighted_value(deciding[0].ordered, deciding[0].objectives, factors, self.cache.fairness)
         if not is_exact:
             return float(most) < float(total) - TOLERANCE * max(1.0, abs(float(total)))
         is_strict = any(one.relation == ">" and weight for one, weight in zip(thresholds, weights, strict=True))
@@ -418,7 +409,7 @@ class PlanProblem:
         for part in deciding:
             vectors = [vector for vector, _ in self._front(part, cap, "upper").initial(cap, "upper")]
             for weights in normals(vectors):
-                most, _ = weighted_value(part.ordered, part.objectives, weights)
+                most, _ = weighted_value(part.ordered, part.objectives, weights, self.cache.fairness)
                 here = max(sum(float(w) * x for w, x in zip(weights, one, strict=True)) for one in vectors)
                 if float(most) > here + TOLERANCE * max(1.0, abs(here)):
                     return False
@@ -453,7 +444,8 @@ class PlanProblem:
         self._ordered[dimensions] = tuple(plans)
         return self._ordered[dimensions]
 
-    def _passes(self, figures: Sequence[Bounds], thresholds: Sequence[Threshold]) -> bool:
+    def passes(self, figures: Sequence[Bounds], thresholds: Sequence[Threshold]) -> bool:
+        """Return whether the figures meet the thresholds for certain."""
         return all(judged(figures[self.aspects.index(one.aspect)], one) == "holds" for one in thresholds)
 
     def _search(self, thresholds: Sequence[Threshold]) -> Decided:
@@ -473,7 +465,7 @@ class PlanProblem:
             for picks in passing:
                 plans = self._plans(picks, cap)
                 figures = () if plans is None else self.figures_of(plans)
-                if plans is not None and self._passes(figures, thresholds):
+                if plans is not None and self.passes(figures, thresholds):
                     return Decided("passes", plans, figures)
                 left_open = left_open or plans is None or not all(one.is_exact for one in figures)
             if not left_open:
@@ -505,8 +497,19 @@ class PlanProblem:
     def _front(self, part: Part, cap: int, side: Side) -> Front:
         key = _part_key(part), cap, side
         if key not in self._front_memo:
-            self._front_memo[key] = front(part.whole.model, part.objectives, cap, side)
+            self._front_memo[key] = (
+                front(part.whole.model, part.objectives, cap, side)
+                if part.ordered.is_acyclic
+                else self._single_vector(part)
+            )
         return self._front_memo[key]
+
+    def _single_vector(self, part: Part) -> Front:
+        """Return the front of a part with cycles in which the participant has no choice."""
+        exact, fairness = self.cache.exact, self.cache.fairness
+        bounds = [initial_bounds(one, part.ordered, exact, fairness) for one in part.objectives]
+        model = part.whole.model
+        return Front(model, [[(tuple(float(one.high) for one in bounds), ())]] * len(model), thinned=False)
 
     def _combined(self, fronts: Sequence[Front], cap: int) -> list[tuple[Vector, tuple[Entry, ...]]]:
         """Return the vectors of all parts together, each with the entries of the parts."""
@@ -548,6 +551,9 @@ class PlanProblem:
         """Return the plan that the entries describe, if it chooses alike in all states that look alike."""
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
+            if not part.has_choices:
+                plans.append(PartPlan(part, part.whole, range(len(part.whole.model)), {}))
+                continue
             choices = choices_of(part.whole, self._front(part, cap, "upper"), entry)
             if any(len(several) > 1 for several in choices.values()):
                 return self._plans_by_histories(entries, cap)
@@ -558,6 +564,9 @@ class PlanProblem:
     def _plans_by_histories(self, entries: Sequence[Entry], cap: int) -> tuple[PartPlan, ...] | None:
         plans = []
         for part, entry in zip(self.parts, entries, strict=True):
+            if not part.has_choices:
+                plans.append(PartPlan(part, part.whole, range(len(part.whole.model)), {}))
+                continue
             try:
                 histories, origin = self._unfolded(part)
             except ResourceExhausted:
@@ -622,7 +631,7 @@ class PlanProblem:
                 whole_plan = (*fixed_parts, PartPlan(part, histories, origin, chosen))
                 ordered = tuple(next(one for one in whole_plan if one.part is mine) for mine in self.parts)
                 figures = self.figures_of(ordered)
-                if self._passes(figures, thresholds):
+                if self.passes(figures, thresholds):
                     return Decided("passes", ordered, figures)
                 if conflict is not None:
                     break
@@ -642,6 +651,8 @@ class PlanProblem:
 
     def pareto(self, most: int = 12) -> tuple[ParetoPoint, ...]:
         """Return the Pareto points of plans over observations, without that of staying away; none if they are few."""
+        if self.cyclic is not None:
+            return self.cyclic.points(most)
         if not all(part.ordered.is_acyclic for part in self.parts if part.has_choices):
             return ()
         self._separate()

@@ -16,9 +16,8 @@ from cplc.decision.belief_draws import EventProbability
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import CERTAIN, ActionKind
 from cplc.decision.mdp import Mdp
-from cplc.decision.observation import EXACT_STATES, Objective, ObservedMdp
+from cplc.decision.observation import Objective, ObservedMdp
 from cplc.decision.results import Number
-from cplc.decision.value_iteration import OrderedMdp
 
 _Pair = tuple[Fraction, Fraction]
 
@@ -70,42 +69,6 @@ def _turns_left(one: _Pair, two: _Pair, three: _Pair) -> bool:
     """Return whether the second pair is not beyond the line between the others."""
     normal = three[1] - one[1], one[0] - three[0]
     return normal[0] * (two[0] - one[0]) + normal[1] * (two[1] - one[1]) <= 0
-
-
-def weighted_value(
-    ordered: OrderedMdp, objectives: Sequence[Objective], weights: Sequence[Fraction]
-) -> tuple[Number, bool]:
-    """Return the value of the game for a weighted sum of figures, with full observation, and whether it is exact.
-
-    The model is acyclic.
-    """
-    model = ordered.model
-    is_exact = len(model) <= EXACT_STATES
-    shares: list[Number] = [weight if is_exact else float(weight) for weight in weights]
-    values: list[Number] = [0] * len(model)
-
-    def after(event: int) -> Number:
-        return min(
-            values[model.target[at]]
-            + sum(share * one.reward(model.step[at]) for share, one in zip(shares, objectives, strict=True))
-            for at in model.transitions(event)
-        )
-
-    for (state,) in ordered.sccs:
-        each: list[Number] = []
-        for action in model.options(state):
-            several = [after(event) for event in model.events(action)]
-            if model.kind[action] == ActionKind.BELIEF:
-                chances = [model.chances[model.chance[event]] for event in model.events(action)]
-                worst = extremal_probabilities(chances, several, True)
-                each.append(sum(share * value for share, value in zip(worst, several, strict=True)))
-            else:
-                each.append(max(several))
-        if model.is_end(state):
-            ends = zip(shares, objectives, strict=True)
-            each = [sum(share * one.goal_states[state] for share, one in ends if one.rewards is None)]
-        values[state] = min(each)
-    return min(values[: model.initial]), is_exact
 
 
 def resolved(whole: ObservedMdp, objective: Objective, low: Sequence[Number]) -> ObservedMdp:

@@ -237,6 +237,10 @@ class LineResult:
     """A plan that passes if the first of these sets keeps going, with what it guarantees then."""
     front: tuple[PlanFigures, ...] = ()
     """The Pareto points, where own choices trade off."""
+    is_front_complete: bool = True
+    """False if other plans may lie between the points, or exceed one of them: the model has cycles."""
+    front_limit: tuple[tuple[Number, Number], ...] = ()
+    """The corners of a line that no plan exceeds, for a front of two figures that is not complete."""
 
 
 @dataclass(frozen=True)

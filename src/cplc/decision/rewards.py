@@ -55,7 +55,7 @@ class SccRewards:
     model: Mdp
     scc: Sequence[int]
     values: Sequence[Number]
-    of: Mapping[int, int]
+    of: Mapping[int, Number]
     fairness: bool
 
     def solved(self, worst: bool, upper: bool) -> tuple[list[Number], bool]:
@@ -404,26 +404,39 @@ def _remaining_reward(ordered: OrderedMdp, of: Mapping[int, int]) -> tuple[list[
 
 
 def expected_total_reward(
-    ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool = True
+    ordered: OrderedMdp,
+    of: Mapping[int, Number],
+    worst: bool,
+    exact: bool,
+    fairness: bool = True,
+    payoffs: Sequence[Number] = (),
 ) -> tuple[ValueBounds, list[float]]:
     """Return the least (or greatest) expected total reward of each state, and the magnitude of its rounding errors.
 
-    In a cyclic model it may be infinite. Raise `ResourceExhausted` if it cannot be computed.
+    A run that ends in a state gets its payoff, too. In a cyclic model the total may be infinite. Raise
+    `ResourceExhausted` if it cannot be computed.
     """
-    low, sizes, tight = _expected_rewards(ordered, of, worst, exact, fairness, upper=False)
+    low, sizes, tight = _expected_rewards(ordered, of, worst, exact, fairness, payoffs, upper=False)
     high = low
     if not tight:
-        high, more, _ = _expected_rewards(ordered, of, worst, exact, fairness, upper=True)
+        high, more, _ = _expected_rewards(ordered, of, worst, exact, fairness, payoffs, upper=True)
         sizes = list(map(max, sizes, more))
     return ValueBounds(low, high, 0 if exact else ordered.max_roundings), sizes
 
 
 def _expected_rewards(
-    ordered: OrderedMdp, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool, *, upper: bool
+    ordered: OrderedMdp,
+    of: Mapping[int, Number],
+    worst: bool,
+    exact: bool,
+    fairness: bool,
+    payoffs: Sequence[Number],
+    *,
+    upper: bool,
 ) -> tuple[list[Number], list[float], bool]:
     """Return the means, or bounds of them on one side."""
     model = ordered.model
-    if (layers := ordered.wide_layers) is not None:
+    if not payoffs and (layers := ordered.wide_layers) is not None:
         from cplc.decision.backward_induction import has_exact_rewards, reward_values
 
         if has_exact_rewards(of):
@@ -438,21 +451,29 @@ def _expected_rewards(
             solution, is_tight = SccRewards(model, scc, values, of, fairness).solved(worst, upper)
             tight &= is_tight
             after = {target for state in scc for target in model.after(state)}.difference(scc)
-            made = max(abs(of.get(model.step[transition], 0)) for state in scc for transition in model.outgoing(state))
+            made = max(
+                abs(float(of.get(model.step[transition], 0))) for state in scc for transition in model.outgoing(state)
+            )
             widest = max((size[target] for target in after), default=0.0) + made
             for state, value in zip(scc, solution, strict=True):
                 values[state] = value if exact or abs(value) == inf else float(value)
                 size[state] = max(widest, 0.0 if abs(value) == inf else abs(float(value)))
-        elif not model.is_end(state):
+        elif model.is_end(state):
+            if payoffs:
+                values[state] = Fraction(payoffs[state]) if exact else float(payoffs[state])
+                size[state] = abs(float(payoffs[state]))
+        else:
             values[state] = _expected_reward_at(model, state, values, of, worst)
             size[state] = max(
-                abs(of.get(model.step[transition], 0)) + size[model.target[transition]]
+                abs(float(of.get(model.step[transition], 0))) + size[model.target[transition]]
                 for transition in model.outgoing(state)
             )
     return values, size, tight
 
 
-def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
+def _expected_reward_at(
+    model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, Number], worst: bool
+) -> Number:
     choose: Callable[..., Number] = min if worst else max
     action_values: list[Number] = []
     for action in model.options(state):
@@ -489,16 +510,30 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     None if no strategy of the participant has a distribution that dominates those of all others, or if it depends on
     the world. Mixtures preserve the order, so backward induction finds it.
     """
-    model = ordered.model
-    if any(one.low != one.high for one in model.chances):
+    return _distribution(ordered, of, DistributionTable.common)
+
+
+def extremal_reward_distribution(ordered: OrderedMdp, of: Mapping[int, int], worst: bool) -> RewardProbabilities | None:
+    """Return the distribution of the total reward under optimal strategies of both sides, in the stochastic order.
+
+    The participant prefers larger distributions; the adversary smaller ones, or larger ones if it cooperates. None if
+    some state has options that cannot be compared. Sums of independent rewards preserve the order. So both strategies
+    are optimal in every component of a sum, for the probability of at least any amount.
+    """
+    return _distribution(ordered, of, DistributionTable.least if worst else DistributionTable.dominant)
+
+
+def _distribution(ordered: OrderedMdp, of: Mapping[int, int], choose: Preference) -> RewardProbabilities | None:
+    """Return the distribution from the initial states; ``choose`` returns the number that the adversary prefers."""
+    if any(one.low != one.high for one in ordered.model.chances):
         return None
-    table = DistributionTable(model.chances)
-    initial = (
-        _distributions_by_layers(ordered, of, table) if ordered.wide_layers else _distributions(ordered, of, table)
-    )
-    if initial is None or any(number != initial[0] for number in initial):
-        return None
-    return table.distributions[initial[0]]
+    table = DistributionTable(ordered.model.chances)
+    if choose is DistributionTable.common and ordered.wide_layers:
+        initial = _distributions_by_layers(ordered, of, table)
+    else:
+        initial = _distributions(ordered, of, table, choose)
+    number = None if initial is None else choose(table, tuple(initial))
+    return None if number is None else table.distributions[number]
 
 
 def _distributions_by_layers(
@@ -510,31 +545,38 @@ def _distributions_by_layers(
     return distribution_numbers(ordered.wide_layers, of, table, range(ordered.model.initial))
 
 
-def _distributions(ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable) -> Sequence[int] | None:
+def _distributions(
+    ordered: OrderedMdp, of: Mapping[int, int], table: DistributionTable, choose: Preference
+) -> Sequence[int] | None:
     """Return the numbers of the distributions from the initial states; None if some state has none."""
     model = ordered.model
     numbers = [table.nothing] * len(model)
     for (state,) in ordered.sccs:
-        of_actions: set[int | None] = set()
+        of_actions: list[int] = []
         for action in model.options(state):
             picks: list[int] = []
             for event in model.events(action):
-                transitions = {
+                transitions = [
                     table.shifted(numbers[model.target[at]], of.get(model.step[at], 0))
                     for at in model.transitions(event)
-                }
-                if len(transitions) > 1:
+                ]
+                pick = choose(table, tuple(transitions))
+                if pick is None:
                     return None
-                picks += transitions
+                picks.append(pick)
             if model.kind[action] == ActionKind.BELIEF:
                 chances = [model.chance[event] for event in model.events(action)]
-                of_actions.add(table.mean((*chances, *picks)))
+                of_action: int | None = table.mean((*chances, *picks))
             else:
-                of_actions.add(table.dominant(tuple(picks)))
-        if len(of_actions) > 1 or None in of_actions:
+                of_action = table.dominant(tuple(picks))
+            if of_action is None:
+                return None
+            of_actions.append(of_action)
+        number = choose(table, tuple(of_actions)) if of_actions else table.nothing
+        if number is None:
             return None
-        numbers[state] = next((number for number in of_actions if number is not None), table.nothing)
-        table.count((numbers[state],))
+        numbers[state] = number
+        table.count((number,))
     return numbers[: model.initial]
 
 
@@ -548,6 +590,7 @@ class DistributionTable:
         self._shifted: dict[tuple[int, int], int] = {}
         self._means: dict[tuple[int, ...], int] = {}
         self._dominant: dict[tuple[int, ...], int | None] = {}
+        self._least: dict[tuple[int, ...], int | None] = {}
         self._entries = 0
         self.nothing = self._number({0: Fraction(1)})
 
@@ -586,20 +629,38 @@ class DistributionTable:
     def dominant(self, row: tuple[int, ...]) -> int | None:
         """Return the distribution that is stochastically largest; None if there is none."""
         if row not in self._dominant:
-            largest = _dominant([self.distributions[number] for number in row])
-            self._dominant[row] = None if largest is None else self._number(largest)
+            self._dominant[row] = self._extremal(row, _dominates)
         return self._dominant[row]
 
+    def least(self, row: tuple[int, ...]) -> int | None:
+        """Return the distribution that is stochastically smallest; None if there is none."""
+        if row not in self._least:
+            self._least[row] = self._extremal(row, lambda one, other: _dominates(other, one))
+        return self._least[row]
 
-def _dominant(several: Sequence[RewardProbabilities]) -> RewardProbabilities | None:
-    """Return the distribution that is stochastically largest; None if there is none."""
-    largest = several[0]
-    for one in several[1:]:
-        if one != largest and not _dominates(largest, one):
-            if not _dominates(one, largest):
-                return None
-            largest = one
-    return largest
+    def common(self, row: tuple[int, ...]) -> int | None:
+        """Return the distribution that all of them are; None if they differ."""
+        return row[0] if len(set(row)) == 1 else None
+
+    def _extremal(
+        self, row: tuple[int, ...], is_preferred: Callable[[RewardProbabilities, RewardProbabilities], bool]
+    ) -> int | None:
+        """Return the distribution that is preferred to all others; None if there is none.
+
+        Invariant: the best so far is preferred to all before it, because the order is transitive.
+        """
+        best = row[0]
+        for number in row[1:]:
+            one, other = self.distributions[best], self.distributions[number]
+            if number != best and not is_preferred(one, other):
+                if not is_preferred(other, one):
+                    return None
+                best = number
+        return best
+
+
+Preference = Callable[[DistributionTable, tuple[int, ...]], "int | None"]
+"""Returns one of several distributions, by their numbers; None if none is preferred to all others."""
 
 
 def _dominates(one: RewardProbabilities, other: RewardProbabilities) -> bool:

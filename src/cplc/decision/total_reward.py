@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum, inf, isinf
+from math import fsum, inf, isinf, prod
 
 from cplc.decision.component_partition import Component
 from cplc.decision.components import (
@@ -18,6 +18,7 @@ from cplc.decision.components import (
 )
 from cplc.decision.end_components import extremal_probabilities
 from cplc.decision.game import ActionKind
+from cplc.decision.probability_bounds import largest
 from cplc.decision.results import Bounds, CdfBounds, Distribution, Figure, Number, TotalReward
 from cplc.decision.rewards import (
     RewardProbabilities,
@@ -25,6 +26,7 @@ from cplc.decision.rewards import (
     convolution_power,
     convolve,
     expected_total_reward,
+    extremal_reward_distribution,
     has_unbounded_reward,
     reward_distribution,
     step_rewards,
@@ -322,7 +324,7 @@ def _total_reward_and_figure(
     if not with_benefit:
         return TotalReward(*means, None, why), Figure.unknown("benefit", "it was not computed")
     try:
-        figure = _joint_benefit(cache, lots, taking_part)
+        figure = _ordered_benefit(cache, lots, taking_part) or _joint_benefit(cache, lots, taking_part)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
     return TotalReward(*means, None, why), figure
@@ -455,8 +457,8 @@ def _expected_bounds(
         )
     if exact:
         return Bounds(low * unit, high * unit)
-    largest = max((abs(float(one)) for one in (low, high) if not isinf(one)), default=0.0)
-    slack = slack * float(unit) * 2 + largest * float(unit) * len(lots) * _UNIT_ROUNDOFF
+    magnitude = max((abs(float(one)) for one in (low, high) if not isinf(one)), default=0.0)
+    slack = slack * float(unit) * 2 + magnitude * float(unit) * len(lots) * _UNIT_ROUNDOFF
     return Bounds(float(low) * float(unit) - slack, float(high) * float(unit) + slack)
 
 
@@ -515,8 +517,61 @@ def _joint_component(cache: ComponentCache, lots: Sequence[_RewardComponent]) ->
 
 
 def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> ComponentMdp | None:
-    """Return the explicit model of all relevant components together, if it has few states."""
+    """Return the explicit model of all relevant components together, if it has few states.
+
+    Each combination of ends of the components is a state of it.
+    """
+    ends = prod(_distinct_ends(lot.built) ** lot.times for lot in lots)
+    if sum(lot.times for lot in lots) > 1 and ends > MAX_PLAIN_STATES:
+        return None
     return cache.listed(_joint_component(cache, lots), MAX_PLAIN_STATES)
+
+
+def _ordered_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure | None:
+    """Return the probability of a positive total reward where the distributions of components can be compared.
+
+    Of plans that take part in one component, the best is the largest distribution there, with those of all others.
+    None where some options cannot be compared, or the rewards differ in too many ways.
+    """
+    if not all(lot.built.is_acyclic for lot in lots):
+        return None
+    guaranteed, best = (_ordered_bounds(cache, lots, worst, taking_part) for worst in (True, False))
+    return None if guaranteed is None or best is None else Figure("benefit", guaranteed, best)
+
+
+def _ordered_bounds(
+    cache: ComponentCache, lots: Sequence[_RewardComponent], worst: bool, taking_part: bool
+) -> Bounds | None:
+    times = [lot.times for lot in lots]
+    try:
+        shares = [_extremal_distribution(lot, worst) for lot in lots]
+        each = [one for one in shares if one is not None]
+        if len(each) < len(lots):
+            return None
+        taking = [(at, lot.taking_part) for at, lot in enumerate(lots) if taking_part and lot.can_take_part]
+        committed = [(at, _extremal_distribution(lot, worst)) for at, lot in taking]
+        if not taking or any(each[at] == one for at, one in committed):
+            return _combined_distribution(each, times, cache.exact, Fraction(1))[1].guaranteed
+        bounds = []
+        for at, one in committed:
+            if one is None:
+                return None
+            remaining = [count - (place == at) for place, count in enumerate(times)]
+            figure = _combined_distribution([*each, one], [*remaining, 1], cache.exact, Fraction(1))[1]
+            bounds.append(figure.guaranteed)
+    except ResourceExhausted:
+        return None
+    return largest(bounds)
+
+
+def _extremal_distribution(lot: _RewardComponent, worst: bool) -> RewardProbabilities | None:
+    return extremal_reward_distribution(lot.built.ordered, lot.step_rewards, worst)
+
+
+def _distinct_ends(built: ComponentMdp) -> int:
+    """Return in how many states of the system a run of a component ends."""
+    explored = built.explored
+    return len({explored.game.packed(explored.states[at]) for at in built.terminal})
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure:

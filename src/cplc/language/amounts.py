@@ -113,11 +113,11 @@ class _Times(Amounts):
     limits = "it is as in `2026-11-19T12:00Z`, with a time zone, and has six decimal places of a second at most"
 
     def units(self, text: str) -> int | None:
-        from datetime import UTC, datetime
-
         match = _TIME.fullmatch(text.strip())
         if match is None or (match[3] or "")[6:].strip("0"):
             return None
+        from datetime import UTC, datetime
+
         try:
             moment = datetime.fromisoformat(f"{match[1]}:{match[2] or '00'}{match[4]}") - datetime(
                 1970, 1, 1, tzinfo=UTC

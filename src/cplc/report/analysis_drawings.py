@@ -225,13 +225,21 @@ def _between(at: int, step: float) -> str:
 
 
 def front_chart(
-    title: str, axes: tuple[str, str], points: Sequence[tuple[float, float]], limits: tuple[float | None, float | None]
+    title: str,
+    axes: tuple[str, str],
+    points: Sequence[tuple[float, float]],
+    limits: tuple[float | None, float | None],
+    bound: Sequence[tuple[float, float]] = (),
 ) -> str:
-    """Return the Pareto points of two figures: what is worse than a point in both lies below and left of it."""
+    """Return the Pareto points of two figures: what is worse than a point in both lies below and left of it.
+
+    The corners of ``bound`` are those of a line that no plan exceeds.
+    """
     ordered = sorted(set(points))
-    across = _scale(*_range([x for x, _ in ordered], limits[0]), _PLOT + 16, _WIDTH - 24)
-    upwards = _scale(*_range([y for _, y in ordered], limits[1]), 0, _HEIGHT)
-    key = _key((("gain", "one plan guarantees both"),))
+    drawn = [*ordered, *bound]
+    across = _scale(*_range([x for x, _ in drawn], limits[0]), _PLOT + 16, _WIDTH - 24)
+    upwards = _scale(*_range([y for _, y in drawn], limits[1]), 0, _HEIGHT)
+    key = _key((("gain", "one plan guarantees both"), *([("open", "no plan is above")] if bound else [])))
     top = key.bottom + 12 + _LINE
     bottom = top + _HEIGHT
     room = _Room()
@@ -250,6 +258,10 @@ def front_chart(
             x1, x2 = (across.x(limit), across.x(limit)) if is_across else (left, right)
             y1, y2 = (top, bottom) if is_across else (bottom - upwards.x(limit), bottom - upwards.x(limit))
             body.append(f'<line class="asked" x1="{_at(x1)}" y1="{_at(y1)}" x2="{_at(x2)}" y2="{_at(y2)}"/>')
+    if bound:
+        corners = [(left, bound[0][1]), *((across.x(x), y) for x, y in bound), (across.x(bound[-1][0]), None)]
+        edge = " ".join(f"{_at(x)},{_at(bottom if y is None else bottom - upwards.x(y))}" for x, y in corners)
+        body.append(f'<polygon class="open" points="{edge} {_at(left)},{_at(bottom)}"/>')
     for x, y in ordered:
         name = f"{axes[0]} {_unit(axes[0])(x)}, {axes[1]} {_unit(axes[1])(y)}"
         place = f'cx="{_at(across.x(x))}" cy="{_at(bottom - upwards.x(y))}"'
@@ -461,7 +473,9 @@ def _fronts(participant: Participant, analysis: Analysis) -> Iterator[tuple[str,
         limits = {one.aspect: float(one.value) for one in line.thresholds}
         points = [(point[first].middle, point[second].middle) for point in figures]
         title = f"{participant.name}: {first} and {second} together"
-        drawn = front_chart(title, (first, second), points, (limits.get(first), limits.get(second)))
+        # The corners are those of a line with two figures, in the order of the points.
+        bound = [(float(x), float(y)) for x, y in line.front_limit]
+        drawn = front_chart(title, (first, second), points, (limits.get(first), limits.get(second)), bound)
         yield f"{participant.name}.front{number if number > 1 else ''}", drawn
 
 

@@ -45,6 +45,7 @@ class _Answer:
     """Each as text and code in turn."""
     front: tuple[tuple[str, ...], ...]
     """A heading and a row for each Pareto point; empty where nothing trades off."""
+    is_front_complete: bool
     place: str
     source: tuple[str, int, int] | None
 
@@ -115,7 +116,9 @@ def _answer(line: JudgedLine) -> _Answer:
     expected = "" if line.expected or result.verdict == "undecided" else expectation_text(line)
     style = "warning" if result.verdict == "undecided" else "good" if line.is_as_expected else "bad"
     sentences = tuple(tuple(sentence.split("`")) for sentence in line.sentences)
-    return _Answer(result.verdict, style, expected, line.text, sentences, front_rows(result), line.place, line.source)
+    front = front_rows(result)
+    is_complete = result.is_front_complete
+    return _Answer(result.verdict, style, expected, line.text, sentences, front, is_complete, line.place, line.source)
 
 
 def _verdict(result: Result, standing: Standing) -> _Verdict:

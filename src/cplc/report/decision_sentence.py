@@ -146,11 +146,15 @@ def _event(participant: Participant, analysis: Analysis, worst: Sensitivity) -> 
     belief = participant.beliefs[worst.belief]
     copies = _alike(participant, analysis, worst)
     who = f"each {belief.agent.partition('[')[0]}" if copies else f"`{printable(belief.agent)}`"
-    name = _name(belief.events[worst.event].name, folded=copies)
+    event = belief.events[worst.event]
     is_good = worst.at_one > worst.at_zero
     if is_good and len(belief.events) == 2:
-        name, is_good = _name(belief.events[1 - worst.event].name, folded=copies), False
-    return f"{who} {'does not send' if is_good else 'sends'} {name} {percent(_share(worst))} of the time"
+        event, is_good = belief.events[1 - worst.event], False
+    if event.steps:
+        act = f"{'does not send' if is_good else 'sends'} {_name(event.name, folded=copies)}"
+    else:
+        act = "does not stay silent" if is_good else "stays silent"
+    return f"{who} {act} {percent(_share(worst))} of the time"
 
 
 def _share(one: Sensitivity) -> Fraction:

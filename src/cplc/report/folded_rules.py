@@ -76,15 +76,17 @@ class _Folding:
 
     @cached_property
     def is_about_members(self) -> bool:
-        """True if every choice is to wait or to send something to one of several members."""
+        """True if every choice is to wait or to send something to one of several members, and the plan sees each."""
         chosen = [
             choice is not None or one.steps == (WAIT,)
             for choice, one in zip(self.choices, self.situations, strict=True)
         ]
         names = [name for name, _ in self.situations[0].observation]
+        addressed = {member for choice in self.choices if choice is not None for _, member in (choice,)}
         return (
             all(chosen)
-            and len({member for choice in self.choices if choice is not None for _, member in (choice,)}) > 1
+            and len(addressed) > 1
+            and addressed <= set(self._members)
             and all(self.system.variable[name].kind in ("copy", "own") for name in names)
             and 0 < len(self._places) <= _MAX_PLACES
         )

@@ -84,8 +84,12 @@ def plan_lines(system: System, line: JudgedLine, style: Style) -> Iterator[str]:
         yield "    the plan:"
         yield from (f"  {one}" for one in strategy_lines(system, result.plan.plan))
     if len(result.front) > 1:
-        yield "    what is possible together:"
+        yield f"    {FRONT if result.is_front_complete else INCOMPLETE_FRONT}:"
         yield from (f"      {_figures(point)}" for point in result.front)
+
+
+FRONT = "what is possible together"
+INCOMPLETE_FRONT = "plans found, in a model with cycles (there may be others between them)"
 
 
 def front_rows(result: LineResult) -> tuple[tuple[str, ...], ...]:
@@ -132,6 +136,8 @@ def line_data(line: JudgedLine) -> Data:
         "staying_away": result.staying_away,
         "sufficient": [list(names) for names in result.sufficient],
         "pareto": [_plan_data(point) for point in result.front],
+        "pareto_complete": result.is_front_complete,
+        "pareto_limit": [[number_data(one) for one in corner] for corner in result.front_limit],
     }
 
 

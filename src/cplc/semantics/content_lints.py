@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
-from cplc.language.groups import is_on
+from cplc.language.groups import is_on, members
 from cplc.logic import kleene
 from cplc.semantics import model
 from cplc.semantics import terms as t
@@ -37,6 +37,11 @@ class ContentLints:
                 if operation.target is not None:
                     self._handed_over |= {operation.commitment, operation.target}
         self._needed: dict[str, frozenset[str]] = {}
+        self._received: dict[str, frozenset[str]] = {}
+        self._received_messages: dict[str, list[str]] = {}
+        for message in checked.messages:
+            for role in message.receivers:
+                self._received_messages.setdefault(role, []).append(message.name)
 
     def report(self, table: InstanceTable) -> None:
         findings: dict[tuple[object, Rule], list[tuple[model.Commitment | model.Claim, Finding]]] = {}
@@ -137,12 +142,7 @@ class ContentLints:
         """Report an antecedent that the debtor neither makes true nor observes."""
         if commitment.name in self._handed_over:
             return
-        received = {
-            name
-            for m in self._model.messages
-            if is_on(m.receivers, commitment.debtor)
-            for name in self._predecessors(m.name)
-        }
+        received = frozenset[str]().union(*map(self._received_by, members(commitment.debtor)))
         for atom, helps in self._atoms(commitment.antecedent):
             for name in _messages(atom):
                 declared = self._model.message[name]
@@ -153,6 +153,13 @@ class ContentLints:
                     )
                     yield rules.UNSEEN_ANTECEDENT, message, hint
                     return
+
+    def _received_by(self, role: str) -> frozenset[str]:
+        """Return the messages that the role receives, and those that must come before one of them."""
+        if role not in self._received:
+            messages = self._received_messages.get(role, ())
+            self._received[role] = frozenset[str]().union(*(self._predecessors(name) for name in messages))
+        return self._received[role]
 
     # --- contents about runs
 
