@@ -33,6 +33,7 @@ module.exports = grammar({
 
     _item: ($) => choice(
       $.version, $.import, $.protocol, $.role, $.choice, $.fact, $.commitment, $.claim, $.channel, $.clock, $.empower, $.for,
+      $.for_each, $.memory,
       $.use, $.define, $.property, $.check, $.fairness, $.agent, $.goal, $.value, $.belief, $.decision, $.analyze, $.message,
     ),
 
@@ -64,6 +65,8 @@ module.exports = grammar({
     clock: ($) => seq('clock', 'tick', '=', $.duration),
     duration: () => token(choice(/\d+\s*(us|ms|s|min|h|d|w)/, /P[\dTWDHMS]*\d[WDHMS]/)),
     for: ($) => seq('for', $.name, 'in', $._domain, $.block),
+    for_each: ($) => seq('for', 'each', field('key', $.name), ':', $._type, $.block),
+    memory: ($) => seq('var', field('name', $.reference), ':', $._type, optional(seq('=', $.expression))),
     _domain: ($) => seq($.sum, optional(seq('..', $.sum))),
     use: ($) => prec.right(seq('use', $.reference, optional($.parentheses), optional($.alias), repeat($._condition))),
     define: ($) => seq('define', field('name', $.name), optional($.parentheses), '=', choice($.values, $.expression)),

@@ -55,7 +55,7 @@ export const words = new ExternalTokenizer((input, stack) => {
   const rest = restOfLine(input, word.length);
   const take = (token: number) => input.acceptToken(token, word.length);
   const keyword = KEYWORD.get(word);
-  if (keyword !== undefined && stack.canShift(keyword) && !/^\s*->/.test(rest) && (word !== 'cpl' || /^\s+\d/.test(rest))) return take(keyword);
+  if (keyword !== undefined && stack.canShift(keyword) && !/^\s*->/.test(rest) && (word !== 'cpl' || /^\s+\d/.test(rest)) && (word !== 'each' || /^\s+\w+\s*:/.test(rest))) return take(keyword);
   if (RESERVED.has(word)) return;
   if (word === 'ticks' && stack.canShift(terms.ticks) && /^\s*[\w(!]/.test(rest)) return take(terms.ticks);
   const kind = KINDS.find(([all, follows]) => all.has(word) && follows.test(rest));

@@ -315,7 +315,7 @@ class Reference:
             busy = any(
                 world.in_flight(other.name, receiver)
                 for other in self.model.messages
-                if other.sender == message.sender and receiver in other.receivers
+                if other.sender == message.sender and receiver in other.receivers and other.key == message.key
             )
             if busy and (message.sender, receiver) not in self.model.unordered:
                 return False
@@ -360,7 +360,8 @@ class Reference:
         has_bit = message.repeatable and not faulty.issuperset(message.receivers)
         for receiver in message.receivers:
             if (message.sender, receiver) not in self.model.unordered:
-                overtaken = [m.name for m in self.model.messages if m.sender == message.sender and m is not message]
+                rivals = [m for m in self.model.messages if m.sender == message.sender and m is not message]
+                overtaken = [m.name for m in rivals if m.key == message.key]
                 world.duplicates |= {key: 0 for key in world.duplicates if key[0] in overtaken and key[1] == receiver}
         world.send(message.name, Copy(payload, has_bit and last is not None and not last.bit))
         if not self.model.sync:

@@ -82,6 +82,8 @@ class Question:
     """Values of loops and outer universal quantifiers, for each operand of the conjunction: `c = Cus[2]`."""
     unsupported: str = field(default="", compare=False, repr=False)
     """Why the system does not decide the question, so that its answer is unknown; empty if it does."""
+    unproved: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    """Computes why a question that holds in this system may fail in others that it stands for; empty if it cannot."""
 
     @property
     def asked(self) -> str:

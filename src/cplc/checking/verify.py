@@ -86,6 +86,8 @@ class Verifier:
         if question.unsupported:
             on_answer(question, "unknown")
             return Result(question, "unknown", self.method, 0.0, system, reason=question.unsupported)
+        if question.unproved is not None:
+            return self._proved(question, question.unproved, vacuity, on_answer)
         if question.verdict_only:
             return Result(question, self.decide(question), self.method, time.perf_counter() - began, system)
         try:
@@ -99,10 +101,33 @@ class Verifier:
             result = Result(question, "unknown", self.method, 0.0, system, reason=reason)
         return replace(result, seconds=time.perf_counter() - began)
 
+    def _proved(
+        self, question: Question, unproved: Callable[[], str], vacuity: bool, on_answer: AnswerListener
+    ) -> Result:
+        """Return the result; unknown if it holds in this system, without a proof for all that it stands for."""
+        reasons: list[str] = []
+
+        def is_proved(answer: Answer) -> bool:
+            if answer in ("holds", "vacuous") and not reasons:
+                reasons.append(unproved())
+            return not any(reasons)
+
+        def settle_if_proved(one: Question, answer: Answer) -> None:
+            on_answer(one, answer if is_proved(answer) else "unknown")
+
+        result = self.answer(replace(question, unproved=None), vacuity=vacuity, on_answer=settle_if_proved)
+        if is_proved(result.answer):
+            return replace(result, question=question)
+        system = question.system or self.system
+        return Result(question, "unknown", result.engine, result.seconds, system, reason=reasons[0])
+
     def decide(self, question: Question) -> Answer:
         """Return the verdict alone, without evidence and responsibility."""
         if question.unsupported:
             return "unknown"
+        if question.unproved is not None:
+            answer = self.decide(replace(question, unproved=None))
+            return "unknown" if answer in ("holds", "vacuous") and question.unproved() else answer
         try:
             return self._builder(question).answer()
         except ResourceExhausted:

@@ -431,7 +431,7 @@ class MonitorOutput:
                 self._write(_workflow_command(finding))
 
     def _line(self, finding: Finding) -> str:
-        case = f"case {finding.case}: " if finding.case else ""
+        case = _case_text(finding)
         place = self.style(printable(finding.place), "place")
         return f"{place}: {self.style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
 
@@ -448,8 +448,14 @@ class MonitorOutput:
         return Exit.WRONG if "unread" in severities else Exit.UNKNOWN if "unknown" in severities else Exit.EXPECTED
 
 
+def _case_text(finding: Finding) -> str:
+    from cplc.monitoring.instances_by_key import case_text
+
+    return f"{case_text(finding.case)}: " if finding.case else ""
+
+
 def _workflow_command(finding: Finding) -> str:
     file, _, line = finding.place.rpartition(":")
     where = f"file={command_property(file)},line={line}," if file and line.isdecimal() else ""
-    text = printable((f"case {finding.case}: " if finding.case else "") + finding.text)
+    text = printable(_case_text(finding) + finding.text)
     return f"::{_LEVELS[finding.severity]} {where}title={command_property(finding.kind)}::{command_data(text)}\n"

@@ -19,7 +19,7 @@ from cplc.source import Source, Span
 from cplc.syntax.input_limits import unread_words
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Result
+    from cplc.checking.results import Question, Result
     from cplc.checking.verify import AnswerListener
     from cplc.compilation.never_reached import NeverReached
     from cplc.decision.next_send import Adviser
@@ -56,6 +56,7 @@ class CplCompilation(Compilation):
     channels: Channels | None = None
     protocol: str | None = None
     """Protocol of the file; None for the last one."""
+    is_of_one_key: bool = False  # each block with a key has one instance, whose declarations have no index
     load: Load | None = field(default=None, compare=False, repr=False)
     """Loader of imports; None to read from disk."""
     _systems: dict[tuple[Kept, bool], System] = field(default_factory=dict, compare=False, repr=False)
@@ -84,6 +85,7 @@ class CplCompilation(Compilation):
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,
+            is_of_one_key=self.is_of_one_key,
             unread=unread_words(self._parsed[1]),
         )
 
@@ -259,9 +261,7 @@ class CplCompilation(Compilation):
         return self._advisers[agent]
 
     def _bounded(self, bounds: tuple[Bound, ...], *, is_timed: bool = False) -> CheckedModel:
-        if not bounds and not is_timed:
-            return self.model
-        return replace(self.model, bounds=bounds, is_timed=is_timed)
+        return replace(self.model, bounds=bounds, is_timed=is_timed) if bounds or is_timed else self.model
 
     def _system_of(self, formula: Term, bounds: tuple[Bound, ...] = ()) -> tuple[System, bool]:
         """Return the system for a formula under assumed bounds, and whether it is specific to the question.
@@ -310,7 +310,7 @@ class CplCompilation(Compilation):
         """
         model = self.model
         for question in self._hazards:
-            yield question.question.name, partial(_itself, question)
+            yield question.question.name, partial(replace, question)
         for index, declared in enumerate(model.properties):
             yield declared.name, partial(self._property, index)
         for check in model.checks:
@@ -349,7 +349,7 @@ class CplCompilation(Compilation):
         from cplc.checking.builtin_checks import in_range
 
         questions = (replace(one, unsupported=self.unsupported(one.formula)) for one in in_range(self.system))
-        return tuple(BoundQuestion(question, self.system) for question in questions)
+        return tuple(self._bind(question, self.system) for question in questions)
 
     def _property(self, index: int) -> BoundQuestion:
         from cplc.checking.results import Question
@@ -379,6 +379,14 @@ class CplCompilation(Compilation):
             instances=_instances(declared.instances, formula),
             unsupported=self.unsupported(formula),
         )
+        return self._bind(question, system)
+
+    def _bind(self, question: Question, system: System, related: Mapping[str, int] | None = None) -> BoundQuestion:
+        """Return the question with what proves its answer for any number of instances by key."""
+        if self.model.blocks:
+            from cplc.compilation.any_number import for_any_number
+
+            question = for_any_number(self.model, question, system, related)
         return BoundQuestion(question, system)
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
@@ -396,6 +404,11 @@ class CplCompilation(Compilation):
         from cplc.lowering.lower import all_views
         from cplc.lowering.promises import debts_of
 
+        if self.model.blocks and self._changed is None:
+            from cplc.compilation.any_number import check_of_one_instance
+
+            if bound := check_of_one_instance(self, name, declared):
+                return bound
         views = all_views(self.model) if name == "aligned" else ()
         bounds = declared.bounds if declared is not None else ()
         system = self.system_with(self._observed(iter(views)), bounds=bounds)
@@ -407,11 +420,16 @@ class CplCompilation(Compilation):
             text, assuming = self._bounds_text(bounds), frozenset(declared.assuming)
             notes = self._assumption_notes(declared.assuming, bounds)
             question = replace(question, assuming=assuming, bounds=text, system=own, assumption_notes=notes)
-        if declared is not None and self.model.data:
-            question = replace(question, data_notes=self._data_notes)
         if self.model.data:
-            question = replace(question, unsupported=self.unsupported(question.formula))
-        return BoundQuestion(question, system)
+            notes = () if declared is None else self._data_notes
+            question = replace(question, data_notes=notes, unsupported=self.unsupported(question.formula))
+        return self._bind(question, system)
+
+    @cached_property
+    def with_one_instance(self) -> CplCompilation:
+        """The protocol with one instance of each block with a key that stands for any number."""
+        given = {**{one.key: "1" for one in self.model.blocks}, **self.parameters}
+        return replace(self, parameters=given, _systems={}, _divisions={})
 
     @cached_property
     def _data_notes(self) -> tuple[str, ...]:
@@ -574,6 +592,7 @@ class CplCompilation(Compilation):
             system=system if is_own or wider is not self else None,
             unsupported=wider.unsupported(formula),
         )
+        question = self._bind(question, system, resolved.related).question
         return BoundQuestion(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
     def replay(self, recorded: Recorded) -> tuple[System, Replayed]:
@@ -617,16 +636,9 @@ class CplCompilation(Compilation):
         return () if note is None else (note,)
 
     def _bounds_text(self, bounds: tuple[Bound, ...]) -> tuple[tuple[str, int], ...]:
-        """Return each role of which all messages have one bound, or else each message, with the bound."""
-        ticks = {message: bound.ticks for bound in bounds for message in bound.messages}
-        texts: dict[str, int] = {}
-        for role in self.model.roles:
-            own = [message.name for message in self.model.messages if message.sender == role.name]
-            if own and len({ticks.get(name) for name in own}) == 1 and own[0] in ticks:
-                texts[role.name] = ticks[own[0]]
-            else:
-                texts |= {name: ticks[name] for name in own if name in ticks}
-        return tuple(texts.items())
+        from cplc.compilation.forced_messages import bounds_text
+
+        return bounds_text(self.model, bounds) if bounds else ()
 
     def formatted(self) -> Formatted:
         from cplc.formatter import format_source
@@ -672,14 +684,11 @@ class CplCompilation(Compilation):
     def mutants(self) -> Iterator[Mutant[CheckedModel]]:
         from cplc.mutation.mutants import mutants
 
-        return mutants(self.model)
+        # A mutant changes one instance, so that the others no longer stand for it.
+        return mutants(replace(self.model, blocks=tuple(replace(one, is_fixed=True) for one in self.model.blocks)))
 
     def mutated(self, model: CheckedModel) -> CplCompilation:
         return replace(self, _changed=model, _systems={}, _divisions={})
-
-
-def _itself(question: BoundQuestion) -> BoundQuestion:
-    return question
 
 
 def _instances(declared: Iterable[tuple[str, int]], formula: Formula) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from cplc.semantics.model import CheckedModel, Message
+from cplc.semantics.model import Bound, CheckedModel, Message
 
 _GIVES_UP: Final[Mapping[str, str]] = {"release": "releases", "withdraw": "withdraws", "violate": "violates"}
 _OFFER: Final = "; `assuming "
@@ -55,3 +55,16 @@ def _given_up(message: Message) -> str:
 
 def _family(name: str) -> str:
     return re.sub(r"\[[^\]]*\]", "", name)
+
+
+def bounds_text(model: CheckedModel, bounds: tuple[Bound, ...]) -> tuple[tuple[str, int], ...]:
+    """Return each role of which all messages have one bound, or else each message, with the bound."""
+    ticks = {message: bound.ticks for bound in bounds for message in bound.messages}
+    texts: dict[str, int] = {}
+    for role in model.roles:
+        own = [message.name for message in model.messages if message.sender == role.name]
+        if own and len({ticks.get(name) for name in own}) == 1 and own[0] in ticks:
+            texts[role.name] = ticks[own[0]]
+        else:
+            texts |= {name: ticks[name] for name in own if name in ticks}
+    return tuple(texts.items())

@@ -52,9 +52,7 @@ def compile_text(
 ) -> Compilation:
     """Return the compilation of a text, in its language; ``load`` replaces reading from disk."""
     if not source.is_ispl:
-        return CplCompilation(
-            source, path, parameters or {}, channels, protocol, load, strategies=strategies
-        )  # fmt: skip
+        return CplCompilation(source, path, parameters or {}, channels, protocol, load=load, strategies=strategies)
     if parameters or channels or protocol:
         raise NotApplicable("a model in ISPL has no parameters, no channels and no protocols to choose")
     return IsplCompilation(source, path, strategies=strategies)

@@ -57,6 +57,7 @@ ANALYSIS_OF_LOSS = Rule("analysis-of-loss", "a participant where messages may be
 ANALYSIS_OF_GROUP = Rule("analysis-of-group", "a participant who plays some of the debtors of a group")
 BOUND_OF_LAST = Rule("bound-of-last", "a bound that is about the last of several roles only", severity="warning")
 NO_TICKS = Rule("no-ticks", "a bound in ticks where no time passes")
+SHARED_BY_KEYS = Rule("shared-by-keys", "a declaration that instances by key would share")
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a value for a parameter that the protocol does not have")
 MISSING_VALUE = Rule("missing-value", "a parameter without a value")
 UNBOUND_ROLE = Rule("unbound-role", "a role of a used protocol that is not bound, or bound to the wrong thing")

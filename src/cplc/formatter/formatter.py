@@ -291,7 +291,9 @@ def _short_blocks(tokens: Sequence[Token], marks: Marks) -> set[int]:
             head = index
         if token.text != "{" or token.sense != "block":
             continue
-        if isinstance(marks.declarations.get(tokens[head].start), (ast.Protocol, ast.For, ast.Agent, ast.Each)):
+        if isinstance(
+            marks.declarations.get(tokens[head].start), (ast.Protocol, ast.For, ast.ForEach, ast.Agent, ast.Each)
+        ):
             continue
         end = next(at for at in range(index, len(tokens)) if _is_block_end(tokens[at]))
         block = range(index, end + 1)

@@ -214,7 +214,7 @@ class Guard:
             rejected = next((one for one in findings if isinstance(one, Rejected)), None)
             if rejected is not None:
                 decision = self._illegal(event, rejected, findings)
-            elif self.monitor.is_lost(event.case):
+            elif self.monitor.is_lost(event):
                 lost = next(
                     (one.text for one in findings if isinstance(one, LostTrack)), "too many states are possible"
                 )

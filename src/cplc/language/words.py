@@ -66,7 +66,7 @@ WORDS: Final = (
     Word("clock", "declaration", "The length of a tick, in deadlines written in units and in logs.",
          "clock tick = 1 h"),
     Word("for", "declaration", "Declares a family of everything inside.",
-         "for c in Family { … }` or `for i in 1..n { … }"),
+         "for c in Family { … }`, `for i in 1..n { … }` or `for each key: id { … }"),
     Word("use", "declaration", "Composes another protocol in: its roles are bound to ours.",
          "use Protocol(role = Role) as name"),
     Word("define", "declaration", "A macro for formulas, or a name for the values of an enumeration.",
@@ -107,7 +107,8 @@ WORDS: Final = (
     Word("as", "contextual", "the name by which it is known here", continues=("use", "import")),
     Word("assuming", "contextual", "roles assumed to make progress (fairness): they do not withhold an enabled message "
          "forever"),
-    Word("each", "contextual", "`C(each {A, B}, …)`: each debtor alone must be able to keep the commitment"),
+    Word("each", "contextual", "`for each order: id { … }`: instances of the block by key; in `C(each {A, B}, …)`, "
+         "each debtor alone must be able to keep the commitment"),
     Word("expect", "contextual", "what the verdict ought to be", continues=("property", "check", "analyze")),
     Word("expires", "contextual", "`expires k`: expired after `k` ticks of being conditional",
          continues=("commitment",)),
@@ -127,7 +128,7 @@ WORDS: Final = (
     Word("sync", "contextual", "every message is one step"),
     Word("to", "contextual"),
     Word("unordered", "contextual", "any number of messages may be under way, in no order"),
-    Word("var", "contextual", "a variable of the role"),
+    Word("var", "contextual", "a variable of the role; in a block with a key, `var Shop.tries: 0..3 = 0` by key"),
     Word("when", "contextual", continues=("chooses",)),
     Word("with", "contextual"),
     Word("within", "contextual", "`within k`: violated after `k` ticks of being active", continues=("commitment",)),

@@ -34,6 +34,8 @@ class Vocabulary:
     roles: frozenset[str]
     """Families without indices, and each of their members."""
     participants: frozenset[str] = frozenset()
+    has_keys: bool = False
+    """True if the protocol has instances by key."""
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -62,6 +64,9 @@ def vocabulary_of(system: System, participants: frozenset[str] = frozenset()) ->
             payload = payloads.setdefault(family_of(step.event), {})
             for name, value in step.payload:
                 payload.setdefault(name, {})[value] = None
+    families = {family_of(message.name) for message in system.messages}
+    for family, key in ((family, key) for family, key in system.keys if family in families):
+        payloads.setdefault(family, {}).setdefault(key, {})[""] = None  # any value
     messages = {message.name for message in system.messages}
     roles = {agent.name for agent in system.agents}
     return Vocabulary(
@@ -69,6 +74,7 @@ def vocabulary_of(system: System, participants: frozenset[str] = frozenset()) ->
         {family: {name: tuple(values) for name, values in payload.items()} for family, payload in payloads.items()},
         frozenset(roles | {family_of(name) for name in roles}),
         participants,
+        bool(system.keys),
     )
 
 
@@ -179,6 +185,8 @@ class Translator:
         self._clock = clock(mapping.time_format, mapping.zone)
         self._plans: dict[tuple[str, ...], _Plan] = {}
         self._looks_inside = any("." in name for names in mapping.fields.values() for name in names)
+        self._has_keys = mapping.vocabulary is not None and mapping.vocabulary.has_keys
+        """True if instances have keys: a log of one case need not name it."""
         self._messages: dict[str, str | None] = {}
         self._roles: dict[str, str] = {}
         self._payloads: dict[str, tuple[tuple[str, str, dict[str, Value]], ...]] = {}
@@ -211,7 +219,7 @@ class Translator:
             case = _text(field_value(fields, rule.case))
         else:
             case = _text(plan.case(fields))
-        if not case:
+        if not case and not self._has_keys:
             if rule is not None and rule.case is not None:
                 return Garbage(
                     record.place,

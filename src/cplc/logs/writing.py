@@ -193,6 +193,7 @@ class Recorder:
         """The payload of each message when it was sent last."""
         self._queued = {message for one in system.variables if one.kind == "queue" for message in one.domain}
         """Messages of which several may be in flight: a receipt does not tell which sending it is of."""
+        self._keys = dict(system.keys)
         self._case: int | None = None
         self._ticks = self._taken = 0
 
@@ -214,13 +215,23 @@ class Recorder:
                 return None
         message = self._messages[taken.event]
         self._taken += 1
+        name, values = self._with_key(taken.event, values)
         return Event(
             "",
             str(run + 1),
-            taken.event,
+            name,
             message.sender,
             (taken.actor,) if taken.kind == "receive" else message.receivers,
             values=values,
             time=BEGINNING + self._ticks * self._tick + self._taken * self._step,
             kind="message" if taken.kind == "exchange" else "sent" if taken.kind == "send" else "received",
         )
+
+    def _with_key(self, message: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
+        """Return the message without its first index, and its payload with that index as the key of its instance."""
+        key = self._keys.get(family_of(message)) if self._keys else None
+        if key is None:
+            return message, values
+        family, _, indices = message.partition("[")
+        first, *rest = indices.removesuffix("]").split(",")
+        return f"{family}[{','.join(rest)}]" if rest else family, {**values, key: int(first)}

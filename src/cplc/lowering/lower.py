@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from cplc.language.groups import members
 from cplc.logic import expressions as e
@@ -48,6 +50,7 @@ from cplc.system.model import (
     terminal,
 )
 
+_INDICES: Final = re.compile(r"\[[^\]]*\]")
 View = tuple[str, str]
 """A role and a commitment that it has a view of."""
 
@@ -124,6 +127,7 @@ def lower(model: CheckedModel, views: Iterable[View] = (), recalled: Iterable[Vi
         bounded=bounds,
         powers=tuple(Power(power.role, power.verb, power.commitment) for power in model.powers),
         open_domains=_open_domains(model),
+        keys=tuple(dict.fromkeys((_INDICES.sub("", name), key) for name, (key, _) in model.key_of.items())),
         claims=tuple(
             Claim(
                 claim.name,

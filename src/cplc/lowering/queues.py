@@ -16,7 +16,7 @@ from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr
 from cplc.lowering.variable_names import place_variable, queued_variable
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel, Message, Parameter
+from cplc.semantics.model import Channel, CheckedModel, Key, Message, Parameter
 from cplc.system.model import Variable
 
 FREE: Final = "no message"
@@ -27,8 +27,14 @@ FREE: Final = "no message"
 class Queue:
     sender: str
     receiver: str
+    key: Key | None
     places: int
     messages: tuple[Message, ...]
+
+    @property
+    def _end(self) -> str:
+        """The receiver, with the key of a block: each of its instances has a queue."""
+        return self.receiver if self.key is None else f"{self.receiver}[{self.key[0]}={self.key[1]}]"
 
     @property
     def _fields(self) -> Iterator[tuple[Message, Parameter]]:
@@ -36,10 +42,10 @@ class Queue:
         return ((message, one) for message in self.messages if message.repeatable for one in message.parameters)
 
     def _place(self, place: int) -> e.Read:
-        return e.Read(place_variable(self.sender, self.receiver, place))
+        return e.Read(place_variable(self.sender, self._end, place))
 
     def _field(self, place: int, message: Message, parameter: str) -> e.Read:
-        return e.Read(queued_variable(self.sender, self.receiver, place, message.name, parameter))
+        return e.Read(queued_variable(self.sender, self._end, place, message.name, parameter))
 
     def _is_free(self, place: int) -> Expr:
         return e.equal(self._place(place), e.Const(FREE))
@@ -48,7 +54,7 @@ class Queue:
         """Yield the variables of the places; they belong to no message, since no agent observes them."""
         names = (FREE, *(message.name for message in self.messages))
         for place in range(1, self.places + 1):
-            about = f"{self.sender} -> {self.receiver}"
+            about = f"{self.sender} -> {self._end}"
             yield Variable(self._place(place).variable, names, (FREE,), "queue", "Env", about)
             for message, parameter in self._fields:
                 name, domain = self._field(place, message, parameter.name).variable, parameter.domain
@@ -92,10 +98,10 @@ class Queue:
         return updates
 
 
-def queues_of(model: CheckedModel) -> dict[tuple[str, str], Queue]:
+def queues_of(model: CheckedModel) -> dict[Channel, Queue]:
     """Return the channels with several places; none where messages arrive in the step that sends them."""
-    places = {(m.sender, one): count for m in model.messages for one, count in (() if model.sync else m.queues)}
+    places = {(m.sender, one, m.key): count for m in model.messages for one, count in (() if model.sync else m.queues)}
     return {
-        ends: Queue(*ends, count, tuple(message for message in model.messages if ends in message.channels))
+        ends: Queue(*ends, count, tuple(message for message in model.messages if ends in message.own_channels))
         for ends, count in places.items()
     }

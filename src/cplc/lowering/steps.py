@@ -35,7 +35,7 @@ from cplc.lowering.variable_names import (
 )
 from cplc.records import dataclass
 from cplc.runtime.context import TooLarge
-from cplc.semantics.model import Assignment, CheckedModel, Message
+from cplc.semantics.model import Assignment, Channel, CheckedModel, Message
 from cplc.semantics.terms import Value
 from cplc.source import Span
 from cplc.system.model import Operation, Step, Variable
@@ -63,15 +63,15 @@ class StepBuilder:
     # --- guards
 
     @cached_property
-    def channels(self) -> dict[tuple[str, str], list[Message]]:
-        channels: dict[tuple[str, str], list[Message]] = {}
+    def channels(self) -> dict[Channel, list[Message]]:
+        channels: dict[Channel, list[Message]] = {}
         for message in self.model.messages:
-            for channel in message.channels:
+            for channel in message.own_channels:
                 channels.setdefault(channel, []).append(message)
         return channels
 
     @cached_property
-    def _queues(self) -> dict[tuple[str, str], Queue]:
+    def _queues(self) -> dict[Channel, Queue]:
         if not any(message.queues for message in self.model.messages):
             return {}
         from cplc.lowering.queues import queues_of
@@ -113,7 +113,7 @@ class StepBuilder:
 
     def waits_for_others(self, message: Message) -> bool:
         """Return whether other messages can fill the channel of this one again and again."""
-        ordered = (channel for channel in message.channels if channel not in self.model.unordered)
+        ordered = (channel for channel in message.own_channels if channel[:2] not in self.model.unordered)
         rivals = (other for channel in ordered for other in self.channels[channel])
         return not self.model.sync and any(
             self._can_recur(other) for other in rivals if other.name not in (message.name, *message.rivals)
@@ -133,13 +133,13 @@ class StepBuilder:
         unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupying: list[tuple[str, str]] = []
         room: list[Expr] = []
-        for channel in message.channels if in_free_channel and not self.model.sync else ():
+        for channel in message.own_channels if in_free_channel and not self.model.sync else ():
             if channel in self._queues:
                 room.append(self._queues[channel].has_room)
                 occupying += (
                     [(message.name, channel[1])] if message.repeatable and message.has_several_receivers else []
                 )
-            elif channel not in self.model.unordered:
+            elif channel[:2] not in self.model.unordered:
                 occupying += [(other.name, channel[1]) for other in self.channels[channel] if other.name not in unsent]
             elif message.repeatable:
                 occupying.append((message.name, channel[1]))
@@ -187,9 +187,9 @@ class StepBuilder:
             copied.update({duplicates_variable(message.name, one): e.Const(n) for one, n in message.duplicates})
             copied.update({name: e.Const(0) for name in self._outdated(message)})
             for receiver, _ in message.queues:
-                copied |= self._queues[message.sender, receiver].entering(message, own)
-        elif (message.sender, role) in self._queues:
-            copied |= self._queues[message.sender, role].leaving()
+                copied |= self._queues[message.sender, receiver, message.key].entering(message, own)
+        elif (message.sender, role, message.key) in self._queues:
+            copied |= self._queues[message.sender, role, message.key].leaving()
         if role in holders:
             copied[transit_variable(message.name, role)] = e.FALSE
         if dict(message.losses).get(role) is not None:
@@ -198,8 +198,8 @@ class StepBuilder:
 
     def _outdated(self, message: Message) -> Iterator[str]:
         """Yield the duplicates of other messages that may arrive no longer: they would arrive out of order."""
-        for channel in message.channels:
-            for other in self.channels[channel] if channel not in self.model.unordered else ():
+        for channel in message.own_channels:
+            for other in self.channels[channel] if channel[:2] not in self.model.unordered else ():
                 if other is not message and channel[1] in dict(other.duplicates):
                     yield duplicates_variable(other.name, channel[1])
 
@@ -267,7 +267,7 @@ class StepBuilder:
         own: dict[str, Expr] = {
             p.name: e.Read(field_variable(message.name, p.name, sender)) for p in message.parameters
         }
-        queue = self._queues.get((sender, receiver))
+        queue = self._queues.get((sender, receiver, message.key))
         if queue is not None:
             own |= queue.arriving_payload(message)
         interpretation = Interpretation(self.model, receiver, own, state=OwnViews(receiver))
@@ -308,7 +308,7 @@ class StepBuilder:
     def _lose(self, message: Message, receiver: str, most: int | None) -> Step:
         """Return the loss on the way to one receiver. It changes nothing that a role observes or `Env` keeps."""
         name = f"lose {message.name}" + (f"@{receiver}" if message.has_several_receivers else "")
-        queue = self._queues.get((message.sender, receiver))
+        queue = self._queues.get((message.sender, receiver, message.key))
         transit = transit_variable(message.name, receiver)
         guard: Expr = e.Read(transit) if queue is None else queue.is_next(message)
         updates: dict[str, Expr] = {transit: e.FALSE} if queue is None else queue.leaving()

@@ -37,7 +37,7 @@ from cplc.lowering.expressions import in_flight_to
 from cplc.lowering.steps import StepBuilder, copy_variables
 from cplc.lowering.variable_names import copy_variable, due_variable, flight_variable, transit_variable
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel, Message
+from cplc.semantics.model import Channel, CheckedModel, Message
 from cplc.system.model import BoundedMessage, Step, Variable
 
 
@@ -167,9 +167,9 @@ class _Bounds:
     @cached_property
     def _groups(self) -> tuple[list[Message], ...]:
         """The classes of messages that are linked by shared channels."""
-        groups: list[tuple[set[tuple[str, str]], list[Message]]] = []
+        groups: list[tuple[set[Channel], list[Message]]] = []
         for message in self._model.messages:
-            channels, members = set(message.channels), [message]
+            channels, members = set(message.own_channels), [message]
             linked = [group for group in groups if not group[0].isdisjoint(channels)]
             for group in linked:
                 groups.remove(group)
@@ -273,7 +273,7 @@ class _Bounds:
         own = self._ages.get(message.name)
         for other in self._group_of[message.name]:
             older = self._ages.get(other.name)
-            if set(other.channels).isdisjoint(message.channels):
+            if set(other.own_channels).isdisjoint(message.own_channels):
                 continue
             if other.name == message.name or older is None or older.bound is None or not older.most:
                 continue

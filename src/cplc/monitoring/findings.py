@@ -46,6 +46,10 @@ class Finding:
         fields = asdict(self)
         time = fields.pop("time")
         entries: dict[str, object] = {"kind": self.kind, "severity": self.severity, **fields}
+        if "\x1f" in self.case:
+            from cplc.monitoring.instances_by_key import split
+
+            entries["case"], entries["key"] = split(self.case)
         entries["time"] = None if time is None else moment(time)
         for name in ("since", "due"):
             if isinstance(given := entries.get(name), int):

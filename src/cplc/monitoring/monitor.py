@@ -33,6 +33,7 @@ from cplc.system.model import System
 if TYPE_CHECKING:
     from cplc.compilation import CplCompilation
     from cplc.decision.next_send import Advice
+    from cplc.monitoring.instances_by_key import InstancesByKey
     from cplc.monitoring.open_values import OpenValues
     from cplc.semantics.model import CheckedModel
 
@@ -88,6 +89,13 @@ class Monitor:
         tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
         self._protocol = protocol
+        self._by_key: InstancesByKey | None = None
+        if protocol.model.blocks:
+            from cplc.compilation.any_number import with_one_key
+            from cplc.monitoring.instances_by_key import InstancesByKey
+
+            protocol = with_one_key(protocol)
+            self._by_key = InstancesByKey(dict(protocol.system.keys))
         if protocol.model.data:
             from cplc.semantics.data_values import with_values
 
@@ -167,6 +175,13 @@ class Monitor:
         self.totals.events += 1
         if isinstance(event, Garbage):
             return self._told([f.Unreadable(event.place, "", None, event.reason)])
+        if self._by_key is not None:
+            from cplc.monitoring.instances_by_key import NoKey
+
+            try:
+                event = self._by_key.routed(event)
+            except NoKey as problem:
+                return self._told([self._rejection(event, f.BadPayload, event.message, (str(problem),))])
         if not self._skew or (event.time is None and event.case not in self._waiting):
             return self._told(self._judged(event))
         return self._told([finding for one in self._in_order(event) for finding in self._judged(one)])
@@ -188,14 +203,25 @@ class Monitor:
             raise ValueError(
                 "ticks pass by the times of events" if self._clock.tick else "any number of ticks may pass"
             )
+        return self._told([one for name in self._with_instances(case) for one in self._pass_ticks(name, count)])
+
+    def _pass_ticks(self, case: str, count: int) -> list[Finding]:
         open_case = self._cases.get(case)
         if open_case is None or open_case.states == _LOST:
             return []
         try:
             findings = list(self._ticks(case, open_case, count))
         except ResourceExhausted:
-            return self._told([self._lose(case, open_case, "tick", open_case.place, None)])
-        return self._told([*findings, *self._closed_if_over(case, open_case)])
+            return [self._lose(case, open_case, "tick", open_case.place, None)]
+        return [*findings, *self._closed_if_over(case, open_case)]
+
+    def _with_instances(self, case: str) -> list[str]:
+        """Return the names of a case and of its open instances by key."""
+        if self._by_key is None:
+            return [case]
+        from cplc.monitoring.instances_by_key import split
+
+        return [case, *(name for name in self._cases if name != case and split(name)[0] == case)]
 
     def finish(self, time: int | None = None) -> list[Finding]:
         """End the log at the time of the newest event, or at this time; return the open commitments.
@@ -274,18 +300,26 @@ class Monitor:
                     on_course = self._tracker.is_on_course(position, case.states)
                     yield self._tracker.reported[position].name, ON_COURSE if on_course else status.state
 
+    @staticmethod
+    def instance(case: str, key: str, value: str | float | bool) -> str:
+        """Return the name of an instance by key, which stands for a case in all queries."""
+        from cplc.monitoring.instances_by_key import instance_name
+
+        return instance_name(case, key, value)
+
     def case_closed(self, case: str) -> bool:
         """Tell whether a case has ended, as long as the monitor remembers it."""
         return self._ended.get(case) == "over"
 
-    def is_lost(self, case: str) -> bool:
-        """Tell whether a case was given up, since too many states are possible: nothing is decided about it."""
-        open_case = self._cases.get(case)
+    def is_lost(self, event: Event) -> bool:
+        """Tell whether the case of an event was given up, since too many states are possible: nothing is decided."""
+        name = event.case if self._by_key is None else self._by_key.routed(event).case
+        open_case = self._cases.get(name)
         return open_case is not None and open_case.states == _LOST
 
     def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
         """Return the status of every commitment and claim of a case."""
-        open_case = self._cases.get(case) or Case(self._tracker.initial)
+        open_case = self._cases.get(case) or Case(self._initial(case))
         return commitment_reports(self._tracker, open_case, self._inferring, self._clock, self._asks)
 
     def allowed(self, agent: str, case: str) -> Allowed:
@@ -294,7 +328,7 @@ class Monitor:
         if not roles:
             raise KeyError(f"`{agent}` is neither a role nor a participant of {self.system.name}")
         open_case = self._cases.get(case)
-        states = self._tracker.initial if open_case is None else open_case.states
+        states = self._initial(case) if open_case is None else open_case.states
         if self.case_closed(case):
             states = _LOST
         result = allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
@@ -315,12 +349,24 @@ class Monitor:
         return adviser.advice_in([{one.name: state[one.name] for one in adviser.system.variables} for state in every])
 
     def close(self, case: str) -> None:
-        """Close a case that ended outside of the protocol; its commitments remain in the totals."""
-        open_case = self._cases.pop(case, None)
-        self._waiting.pop(case, None)
-        if open_case is not None:
-            self._lifecycle_log.close(open_case)
-            self._end(case, "over")
+        """Close a case that ended outside of the protocol, with its instances; its commitments remain in the totals."""
+        for name in self._with_instances(case):
+            open_case = self._cases.pop(name, None)
+            self._waiting.pop(name, None)
+            if open_case is not None:
+                self._lifecycle_log.close(open_case)
+                self._end(name, "over")
+
+    def _initial(self, case: str) -> States:
+        return self._tracker.initial if self._by_key is None else self._tracker.initial_of(self._key_of(case))
+
+    def _key_of(self, case: str) -> str | None:
+        """Return the key of an instance by its name, nothing for what is in no block; None if there are no blocks."""
+        if self._by_key is None:
+            return None
+        from cplc.monitoring.instances_by_key import key_of
+
+        return key_of(case)
 
     # --- one event
 
@@ -334,7 +380,7 @@ class Monitor:
         open_case = self._cases.get(name)
         if open_case is not None and open_case.states == _LOST:
             return []
-        case = open_case or Case(self._tracker.initial)
+        case = open_case or Case(self._initial(name))
         if self._open_values is not None:
             from cplc.monitoring.open_values import NoValue
 
@@ -488,7 +534,7 @@ class Monitor:
 
     def _closed_if_over(self, name: str, case: Case) -> Iterator[Finding]:
         """Close a case that has ended, and remember only that it existed."""
-        ending = self._tracker.ending(case.states, self._inferring)
+        ending = self._tracker.ending(case.states, self._inferring, self._key_of(name))
         if ending is not None:
             yield from self._arrived(name, case)
             if ending == "anew":

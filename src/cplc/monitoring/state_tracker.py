@@ -15,6 +15,7 @@ from math import prod
 from typing import Final, Literal, TypeVar
 
 from cplc.logic.expressions import Expr, reads
+from cplc.logs.mapping import family_of
 from cplc.lowering.variable_names import clock_variable, remaining_variable
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -96,7 +97,8 @@ class StateTracker:
         self._remaining = [(name, self.packing.mask([name])) for name in names]
         self._relevant: dict[tuple[StepSequence, bool], tuple[int, ...]] = {}
         self._known: dict[tuple[States, object, bool], Outcome | None] = {}
-        self._over: dict[tuple[States, bool], Ending | None] = {}
+        self._over: dict[tuple[States, bool, str | None], Ending | None] = {}
+        self._initial_of: dict[str, States] = {}
         self._late = [
             (at, self._condition(one.consequent))
             for at, one in enumerate(system.commitments)
@@ -112,6 +114,32 @@ class StateTracker:
         if prod(len(set(variable.initial)) for variable in self.system.variables) > self.most:
             raise ResourceExhausted(f"a case may begin in more than {self.most:,} states")
         return tuple(sorted(self.relation.initial_states()))
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return dict(self.system.keys)
+
+    def _key_of(self, name: str) -> str:
+        """Return the key of the block that a declaration is in; nothing outside of blocks."""
+        return self._keys.get(family_of(name), "")
+
+    def initial_of(self, key: str | None) -> States:
+        """Return the initial states of an instance of the block with this key; ``""`` stands for what is in no block.
+
+        What an instance shares nothing with has one of its initial values.
+        """
+        if key is None:
+            return self.initial
+        if key not in self._initial_of:
+            fixed = [
+                (self.packing.mask([one.name]), self.packing.bits(one.name, one.initial[0]))
+                for one in self.system.variables
+                if (self._key_of(one.name) or self._key_of(one.about)) != key
+            ]
+            self._initial_of[key] = tuple(
+                state for state in self.initial if all(state & mask == bits for mask, bits in fixed)
+            )
+        return self._initial_of[key]
 
     def _condition(self, condition: Expr) -> tuple[int, Expr]:
         return self.packing.mask(reads(condition)), condition
@@ -366,23 +394,24 @@ class StateTracker:
 
     # --- the end of a case
 
-    def ending(self, states: States, inferring: bool) -> Ending | None:
+    def ending(self, states: States, inferring: bool, key: str | None = None) -> Ending | None:
         """Return how a case has ended: no event is possible any more, or it is back in its initial states.
 
-        In both cases its state need not be stored any longer.
+        In both cases its state need not be stored any longer. Of an instance by key, only its own events count.
         """
-        key = states, inferring
-        if key not in self._over:
+        case = states, inferring, key
+        if case not in self._over:
             if len(self._over) >= _REMEMBERED:
                 self._over.clear()
-            self._over[key] = self._ending(states, inferring)
-        return self._over[key]
+            self._over[case] = self._ending(states, inferring, key)
+        return self._over[case]
 
-    def _ending(self, states: States, inferring: bool) -> Ending | None:
+    def _ending(self, states: States, inferring: bool, key: str | None) -> Ending | None:
         watched = self.visible_steps if inferring else (*self.visible_steps, *self._receipts)
-        if len(states) != 1 or (
-            states != self.initial and any(self.relation.by_step(states[0], step) for step in watched)
-        ):
+        initial = self.initial_of(key)
+        if key is not None:
+            watched = tuple(at for at in watched if self._key_of(self.system.steps[at].event) == key)
+        if len(states) != 1 or (states != initial and any(self.relation.by_step(states[0], step) for step in watched)):
             return None
         try:
             reached = self.reached(states, inferring)
@@ -393,4 +422,4 @@ class StateTracker:
             return None
         if not alive:
             return "over"
-        return "anew" if tuple(alive) == self.initial else None
+        return "anew" if tuple(alive) == initial else None

@@ -19,6 +19,7 @@ from cplc.semantics.instantiate import Instantiator, has_defaults, parameter_val
 from cplc.semantics.instantiate_bounds import assumptions
 from cplc.semantics.instantiate_clauses import ClauseInstantiator
 from cplc.semantics.instantiate_terms import Resolver
+from cplc.semantics.keyed_blocks import blocks_of, check_closed, related_by
 from cplc.semantics.lints import GuardLints, formula_warnings, precedence_warnings, report_unused
 from cplc.semantics.model import Bound, CheckedModel
 from cplc.semantics.name_resolution import Scope
@@ -100,6 +101,8 @@ class ResolvedFormula:
     """Explanations of its implications that a constant makes true."""
     instances: tuple[tuple[str, int], ...] = ()
     """The values of its outer universal quantifiers, each with its number of conjuncts."""
+    related: Mapping[str, int] = field(default_factory=dict)
+    """The largest number of instances that it relates, by the key of their block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ class _Instances:
             resolver.vacuity.vacuous_quantifiers(table.fact_vacuity),
             resolver.vacuity.constant_implications(table.fact_vacuity),
             values,
+            {key: related_by(tree, key) for key in signature.keys},
         )
 
 
@@ -140,12 +144,13 @@ def analyse(
     parameters: Mapping[str, str] | None = None,
     channels: Channels | None = None,
     protocol: str | None = None,
+    is_of_one_key: bool = False,
     unread: frozenset[str] | None = None,
 ) -> Analysis:
     """Check a file and all that it imports, and unroll its last protocol, or the one of this name.
 
     Of a tree with parts that could not be read nothing is said that these parts could refute; ``unread`` are the words
-    that stand there.
+    that stand there. ``is_of_one_key`` gives each block with a key one instance, whose declarations have no index.
     """
     problems = DiagnosticSink()
     if unread is not None:
@@ -159,6 +164,8 @@ def analyse(
         check_macros(library, expression_checker)
     reader = TemplateBuilder(problems, expression_checker)
     templates = {signature: reader.template(signature) for signature in library.every_signature()}
+    for template in templates.values():
+        check_closed(template, problems)
     broken = library.broken | broken_symbols(templates, library.broken)
     chosen = _chosen(file, library.signatures[0], protocol, problems)
     checked: CheckedModel | None = None
@@ -177,7 +184,7 @@ def analyse(
         elif outcome := _instantiated(
             templates,
             signature,
-            InstanceTable(problems, broken=set(broken)),
+            InstanceTable(problems, broken=set(broken), is_of_one_key=is_of_one_key),
             parameters or {},
             channels,
             most=MAX_INSTANCES,
@@ -233,12 +240,17 @@ def _instantiated(
     problems = table.problems
     instantiator = Instantiator(table, templates)
     values = parameter_values(instantiator, templates[signature], given, problems)
-    if values is None:
+    blocks = blocks_of(templates[signature], given, problems) if signature.keys else ()
+    if values is None or blocks is None:
         return None
+    table.keys.update((one.key, 1 if table.is_of_one_key else one.instances) for one in blocks)
     protocol_instance = instantiator.instantiate(templates[signature], values, most=most)
     if protocol_instance is None:
         return None
     checked = ClauseInstantiator(table, instantiator).checked(templates[signature], values, channels)
+    if blocks:
+        counts = tuple((one.key, one.instances) for one in blocks if one.is_fixed)
+        checked = replace(checked, blocks=blocks, parameters=(*checked.parameters, *counts))
     if checked.has_data:
         from cplc.semantics.data_lints import report_open_types
         from cplc.semantics.data_values import with_values

@@ -73,6 +73,8 @@ class UniformityCheck:
     def _of_signature(self) -> Iterator[NotUniform]:
         """Yield violations in ranges, sizes and values, which may depend on the number of members."""
         signature = self.template.signature
+        for binder in signature.keys.values():
+            yield NotUniform(f"there is any number of instances of `for each {binder.name}`", binder.span)
         for template in self.templates.values():
             if (place := _open_type(template.signature)) is not None:
                 yield NotUniform("the number of values that stand for all depends on the number of members", place)
@@ -109,7 +111,7 @@ class UniformityCheck:
                     yield from self._of_loop(binder, inner, member)
                 case resolved.Property() | resolved.Check() | resolved.Agent() | resolved.Analyze():
                     pass
-                case resolved.Fact():
+                case resolved.Fact() | resolved.Memory():
                     pass  # counts where it is used
                 case resolved.Part(symbol):
                     if self._takes_numbers(symbol):

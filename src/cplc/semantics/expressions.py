@@ -20,6 +20,8 @@ from cplc.semantics.modalities import ModalityChecker, no_content, no_goal, path
 from cplc.semantics.name_hints import applied_name
 from cplc.semantics.name_resolution import AnyArgument, Argument, References, Scope, SymbolLookup, ValueOf, kind_of
 from cplc.semantics.terms import Op
+from cplc.semantics.tree_types import as_number, enumeration, is_value
+from cplc.semantics.type_notes import condition_of, no_clock, no_sum
 from cplc.semantics.types import BOOL, DECIMAL, DURATION, INT, PATH, TEXT, TIME, UNKNOWN, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
@@ -66,7 +68,9 @@ class ExpressionChecker:
     ) -> None:
         self._problems = problems
         self._macro = macro
-        self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
+        self.references = References(
+            self._error, self._index, self._key, lambda name, scope: macro(name, scope, None) is not None
+        )
         self.names = SymbolLookup(self.references, self._error, self._index)
         self._modalities = ModalityChecker(self, self.names, self._error)
         self.unusable: set[resolved.MacroSymbol] = set()
@@ -119,8 +123,8 @@ class ExpressionChecker:
         self._nodes = 0
         if isinstance(expected, types.Bool):
             return self._condition(expr, scope, purpose)
-        tree, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
-        tree, type_ = resolved.as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
+        tree, type_ = self._expr(expr, scope, purpose, enumeration(expected))
+        tree, type_ = as_number(tree, type_) if isinstance(expected, types.Int) else (tree, type_)
         tree, type_ = self._as_amount(expr, tree, type_, expected)
         if not types.fits(type_, expected):
             self._error(rules.TYPE_MISMATCH, expr.span, f"Expected {described(expected)}, found {described(type_)}")
@@ -149,12 +153,22 @@ class ExpressionChecker:
     def _index(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         return self._number(expr, scope, Purpose.CONSTANT)
 
+    def _key(self, expr: ast.Expr, scope: Scope, name: str) -> resolved.Tree:
+        """Return the index of an instance by key: a key of that block, or the number of an instance."""
+        tree, type_ = self._expr(expr, scope, Purpose.CONSTANT, None)
+        if type_ == types.Key(name) or (type_ == INT and isinstance(tree, resolved.LiteralTree)):
+            return tree
+        if not isinstance(type_, types.Unknown):
+            message = f"Expected {described(types.Key(name))}, found {described(type_)}"
+            self._error(rules.TYPE_MISMATCH, expr.span, message)
+        return resolved.LiteralTree(1)
+
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose, *, in_sum: bool = False) -> resolved.Tree:
         if isinstance(expr, ast.Duration) and purpose in (Purpose.CONSTANT, Purpose.DEADLINE):
             return self._ticks_of(expr, scope)
-        tree, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
+        tree, type_ = as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
-            notes = _no_sum(type_) if in_sum else _no_clock(type_)
+            notes = no_sum(type_) if in_sum else no_clock(type_)
             self._error(rules.TYPE_MISMATCH, expr.span, f"Expected a number, found {described(type_)}", *notes)
         return tree if type_ == INT else resolved.LiteralTree(1)
 
@@ -176,7 +190,7 @@ class ExpressionChecker:
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 message = f"Expected a condition, found {described(type_)}"
-                self._error(rules.TYPE_MISMATCH, expr.span, message, *_condition_of(expr, type_))
+                self._error(rules.TYPE_MISMATCH, expr.span, message, *condition_of(expr, type_))
         return resolved.FALSE
 
     def state_formula(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
@@ -578,7 +592,7 @@ class ExpressionChecker:
     def _order(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         """Return a comparison of numbers or of amounts of one type."""
         (left, left_type), (right, right_type) = (
-            resolved.as_number(*self._expr(operand, scope, purpose, None)) for operand in (expr.left, expr.right)
+            as_number(*self._expr(operand, scope, purpose, None)) for operand in (expr.left, expr.right)
         )
         left, left_type = self._as_amount(expr.left, left, left_type, right_type)
         right, right_type = self._as_amount(expr.right, right, right_type, left_type)
@@ -591,7 +605,7 @@ class ExpressionChecker:
             if not types.fits(type_, INT):
                 expected = described(left_type) if is_amount else "a number"
                 actual = described(right_type if is_amount else type_)
-                notes = _no_clock(left_type if is_amount else type_) if INT in (left_type, right_type) else ()
+                notes = no_clock(left_type if is_amount else type_) if INT in (left_type, right_type) else ()
                 self._error(rules.TYPE_MISMATCH, operand.span, f"Expected {expected}, found {actual}", *notes)
                 return _WRONG
         return resolved.Apply(expr.op, (left, right), expr.span), BOOL
@@ -600,10 +614,10 @@ class ExpressionChecker:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)
         if left_name and (not right_name or not scope.declares(left_name)):
             right, right_type = self._expr(expr.right, scope, purpose, None)
-            left, left_type = self._expr(expr.left, scope, purpose, resolved.enumeration(right_type))
+            left, left_type = self._expr(expr.left, scope, purpose, enumeration(right_type))
         else:
             left, left_type = self._expr(expr.left, scope, purpose, None)
-            right, right_type = self._expr(expr.right, scope, purpose, resolved.enumeration(left_type))
+            right, right_type = self._expr(expr.right, scope, purpose, enumeration(left_type))
         if isinstance(left_type, types.Role) and isinstance(right_type, types.Role):
             same: resolved.Tree = resolved.FALSE
             if isinstance(left, resolved.RoleAt | resolved.LoopValue) and isinstance(
@@ -611,17 +625,18 @@ class ExpressionChecker:
             ):
                 same = resolved.SameRole(left, right)
             return (same if expr.op == "=" else resolved.Apply("!", (same,), expr.span)), BOOL
-        left, left_type = self._as_amount(expr.left, *resolved.as_number(left, left_type), right_type)
-        right, right_type = self._as_amount(expr.right, *resolved.as_number(right, right_type), left_type)
+        left, left_type = self._as_amount(expr.left, *as_number(left, left_type), right_type)
+        right, right_type = self._as_amount(expr.right, *as_number(right, right_type), left_type)
         if not types.fits(left_type, right_type):
-            message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
-            notes = _no_clock(left_type) or _no_clock(right_type) if INT in (left_type, right_type) else ()
+            what = described(left_type)
+            message = f"{what[:1].upper()}{what[1:]} cannot be compared with {described(right_type)}"
+            notes = no_clock(left_type) or no_clock(right_type) if INT in (left_type, right_type) else ()
             self._error(rules.TYPE_MISMATCH, expr.span, message, *notes)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not formulas about runs")
             return _WRONG
-        if isinstance(left_type, types.Bool) and not (resolved.is_value(left) and resolved.is_value(right)):
+        if isinstance(left_type, types.Bool) and not (is_value(left) and is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not conditions", hint)
             return _WRONG
@@ -637,30 +652,6 @@ class ExpressionChecker:
         binder = resolved.Binder(name, domain, expr.variable.span)
         body, type_ = self.path_formula(expr.body, scope.with_local(name, binder), purpose)
         return resolved.Quantified(expr.kind, binder, body, expr.span), type_
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _no_clock(type_: Type) -> tuple[Note, ...]:
-    """Return the advice for a time or duration where ticks are counted."""
-    if type_ not in (TIME, DURATION):
-        return ()
-    return (
-        Note(f"{described(type_)} is data: no time passes by it. Deadlines and `age` count ticks, as in `within 36 h`"),
-        Note("a deadline that a message names is a number of ticks: `offer(days: 1..30)` and `within offer.days`"),
-    )
-
-
-def _no_sum(type_: Type) -> tuple[Note, ...]:
-    """Return the advice for an amount in a sum, a difference, a product or a remainder."""
-    if not isinstance(type_, types.Data) or (amounts_of(type_.name) is None and type_ != DECIMAL):
-        return ()
-    return (
-        Note("amounts, times and durations are copied and compared; there are no sums or differences of them"),
-        Note("few whole numbers may be a range, which has sums: `price: 0..50`"),
-    )
 
 
 def _bare_name(expr: ast.Expr) -> str | None:
@@ -686,15 +677,3 @@ def tick_length(protocol: ast.Protocol) -> int | None:
     """Return the nanoseconds of a tick that a protocol declares; None without a valid declaration."""
     lengths = (nanoseconds(one.length.text) for one in protocol.declarations if isinstance(one, ast.Clock))
     return next(lengths, None) or None
-
-
-def _condition_of(expr: ast.Expr, type_: Type) -> tuple[Note, ...]:
-    """Return the conditions that a role, a number or a value could be meant as."""
-    text = expr.span.text
-    match type_:
-        case types.Role():
-            return (Note(f"`does({text})` is a step of this role; `assuming {text}` lets it keep going"),)
-        case types.Int() | types.Enum() | types.Data() if isinstance(expr, ast.Ref):
-            return (Note(f"compare it, as in `{text} = …`"),)
-        case _:
-            return ()

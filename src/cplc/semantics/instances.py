@@ -37,6 +37,7 @@ class RoleValue:
     position: int | None
 
 
+Domain = resolved.FamilyDomain | resolved.NumberDomain | resolved.KeyDomain
 Values = dict[resolved.Binder, int | RoleValue]
 
 
@@ -155,6 +156,12 @@ class InstanceTable:
     """Each verb with the symbols of what some message performs it on."""
     has_ticks: bool = False
     """Time passes: a deadline, a delay of a channel, an age or a content counts ticks."""
+    keys: dict[str, int] = field(default_factory=dict)
+    """The number of instances of each block with a key."""
+    scope_keys: dict[str, model.Key] = field(default_factory=dict)
+    """The scopes in blocks with keys, each with its instance."""
+    is_of_one_key: bool = False
+    """True if there is one instance of each block, whose declarations have no index: what a monitor follows."""
     nodes: int = 0
     is_full: bool = False
     """True once `MAX_NODES` is exceeded: it is reported, and the rest is left out."""

@@ -167,27 +167,34 @@ class Instantiator:
             yield model.Role(f"{role.name}[{index}]", role.name, index, span=role.span)
 
     def _variables(self, protocol_instance: ProtocolInstance) -> None:
-        resolver = Resolver(self.table, protocol_instance, {})
+        scope = protocol_instance.scope if protocol_instance.path else ""
         for role, agents in protocol_instance.roles.items():
             for symbol in role.variables.values():
-                domain = self.domain(symbol.declared, resolver)
-                initial = None
-                if symbol.initial is not None and domain is not None:
-                    initial = resolver.constant(symbol.initial)
-                    if not isinstance(symbol.declared.type, Data):
-                        self._check_initial(symbol, initial, domain)
-                for agent in agents:
-                    name = f"{agent.name}.{protocol_instance.prefix}{symbol.name}"
-                    scope = protocol_instance.scope if protocol_instance.path else ""
-                    self.table.variables[name] = model.Variable(
-                        name,
-                        agent.name,
-                        domain or (False,),
-                        initial,
-                        scope,
-                        data_type(symbol.declared),
-                        span=symbol.span,
-                    )
+                if not symbol.chain:
+                    self._add_variables(symbol, agents, protocol_instance, (), scope)
+
+    def _add_variables(
+        self,
+        symbol: resolved.VariableSymbol,
+        agents: Iterable[model.Role],
+        protocol_instance: ProtocolInstance,
+        indices: tuple[int, ...],
+        scope: str,
+    ) -> None:
+        """Add the variable of each of these agents."""
+        resolver = Resolver(self.table, protocol_instance, {})
+        domain = self.domain(symbol.declared, resolver)
+        initial = None
+        if symbol.initial is not None and domain is not None:
+            initial = resolver.constant(symbol.initial)
+            if not isinstance(symbol.declared.type, Data):
+                self._check_initial(symbol, initial, domain)
+        bracketed = f"[{','.join(map(str, indices))}]" if indices else ""
+        for agent in agents:
+            name = f"{agent.name}.{protocol_instance.prefix}{symbol.name}{bracketed}"
+            self.table.variables[name] = model.Variable(
+                name, agent.name, domain or (False,), initial, scope, data_type(symbol.declared), span=symbol.span
+            )
 
     def _check_initial(self, symbol: resolved.VariableSymbol, initial: Value | None, domain: tuple[Value, ...]) -> None:
         if initial is None or initial in domain:
@@ -236,7 +243,10 @@ class Instantiator:
                     for value in Resolver(self.table, protocol_instance, values).domain(binder.domain, binder.span):
                         index = value.position or 0 if isinstance(value, RoleValue) else value
                         inner = self._loop_scope(binder, value, protocol_instance, scope)
-                        self._bodies(inside, protocol_instance, {**values, binder: value}, (*indices, index), inner)
+                        numbers = indices if binder.is_key and self.table.is_of_one_key else (*indices, index)
+                        self._bodies(inside, protocol_instance, {**values, binder: value}, numbers, inner)
+                case resolved.Memory(symbol, role):
+                    self._add_variables(symbol, protocol_instance.roles[role], protocol_instance, indices, scope)
                 case resolved.Message(symbol):
                     name = protocol_instance.name_of(symbol.name, indices=indices)
                     self._add_message(PendingInstance(name, body, protocol_instance, values, scope))
@@ -432,16 +442,21 @@ class Instantiator:
             value_text, roles = value.agent.name, (value.agent.name,)
         else:
             value_text = f"{binder.name}={value}"
+        if binder.is_key:
+            return self._scope(value_text, outer, (), key=(binder.name, value if isinstance(value, int) else 1))
         name = value_text if outer == self.table.scopes[0].name else f"{outer}/{value_text}"
         return self._scope(name, outer, roles)
 
-    def _scope(self, name: str, outer: str, roles: tuple[str, ...]) -> str:
+    def _scope(self, name: str, outer: str, roles: tuple[str, ...], key: model.Key | None = None) -> str:
+        key = key or self.table.scope_keys.get(outer)
         unique, number = name, 1
         while unique in self._scope_names:
             number += 1
             unique = f"{name}#{number}"
         self._scope_names.add(unique)
-        self.table.scopes.append(model.Scope(unique, outer, roles))
+        self.table.scopes.append(model.Scope(unique, outer, roles, key))
+        if key is not None:
+            self.table.scope_keys[unique] = key
         return unique
 
     def _part(
@@ -616,10 +631,11 @@ def has_defaults(signature: resolved.Signature) -> bool:
 def _check_names(signature: resolved.Signature, given: Mapping[str, str], problems: DiagnosticSink) -> bool:
     is_fit = True
     for name, text in given.items():
-        if name not in signature.parameters:
+        if name not in signature.parameters and name not in signature.keys:
             message = f"`{signature.name}` has no parameter `{name}`"
-            listed = ", ".join(f"`{one}`" for one in signature.parameters)
-            notes = did_you_mean(name, signature.parameters)
+            names = (*signature.parameters, *signature.keys)
+            listed = ", ".join(f"`{one}`" for one in names)
+            notes = did_you_mean(name, names)
             notes = notes or (Note(f"its parameters: {listed}" if listed else "it has no parameters"),)
             problems.report(rules.UNKNOWN_PARAMETER, _given_source(name, text), message, *notes)
             is_fit = False

@@ -33,7 +33,6 @@ from cplc.statespace.graph_algorithms import circle_from, cycles
 
 MAX_FACT_DEPTH = 150
 """Nesting of facts; later stages recurse over it."""
-
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/")
 
 
@@ -284,6 +283,7 @@ class ClauseInstantiator:
             restarts=body.restarts,
             repeatable=body.repeatable,
             scope=pending.scope,
+            key=self._table.scope_keys.get(pending.scope),
             span=symbol.span,
         )
 
@@ -340,7 +340,7 @@ class ClauseInstantiator:
         first: dict[str, Span] = {}
         plain = Resolver(self._table, pending.protocol_instance, pending.values)
         for assignment in assignments:
-            target = plain.variable(assignment.role, assignment.variable, assignment.span)
+            target = plain.variable(assignment.role, assignment.variable, assignment.span, assignment.key)
             value = resolver.operand(assignment.value)
             if not isinstance(target, t.Var) or value is None:
                 continue

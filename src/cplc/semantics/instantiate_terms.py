@@ -11,7 +11,7 @@ from cplc.language.groups import is_on, members, side_of
 from cplc.language.lifecycle import CLAIM, COMMITMENT, DEADLINES, OPERATIONS, RESULT_OF, RULES, STANDINGS
 from cplc.semantics import model, resolved
 from cplc.semantics import terms as t
-from cplc.semantics.instances import MAX_FAMILY_SIZE, InstanceTable, ProtocolInstance, RoleValue, Values
+from cplc.semantics.instances import MAX_FAMILY_SIZE, Domain, InstanceTable, ProtocolInstance, RoleValue, Values
 from cplc.semantics.static_vacuity import VacuityRecorder
 from cplc.source import Span
 
@@ -124,8 +124,11 @@ class Resolver:
             self._table.problems.report(rules.INDEX_OUT_OF_RANGE, span, message, *self._where())
         return self._table.parts.get(name)
 
-    def domain(self, domain: resolved.FamilyDomain | resolved.NumberDomain, span: Span) -> Iterator[int | RoleValue]:
+    def domain(self, domain: Domain, span: Span) -> Iterator[int | RoleValue]:
         """Yield the values of a loop's variable."""
+        if isinstance(domain, resolved.KeyDomain):
+            yield from range(1, self._table.keys[domain.name] + 1)
+            return
         if isinstance(domain, resolved.FamilyDomain):
             agents = self._family(domain.role, domain.owner, domain.indices, span) or ()
             for position, agent in enumerate(agents, 1):
@@ -143,14 +146,21 @@ class Resolver:
     # --- instances ------------------------------------------------------------------------------
 
     def _full_name(
-        self, owner: tuple[resolved.PartSymbol, ...], name: str, indices: tuple[resolved.Tree, ...]
+        self,
+        owner: tuple[resolved.PartSymbol, ...],
+        name: str,
+        indices: tuple[resolved.Tree, ...],
+        chain: resolved.Chain = (),
     ) -> str | None:
+        chain = tuple(binder for part in owner for binder in part.chain) + chain
         numbers: list[int] = []
         for index in indices:
             number = self.number(index)
             if number is None:
                 return None
             numbers.append(number)
+        if self._table.is_of_one_key:
+            numbers = [one for one, binder in zip(numbers, chain, strict=False) if not binder.is_key]
         names = tuple(part.name for part in owner)
         return self._protocol_instance.name_of(*(names if not name else (*names, name)), indices=tuple(numbers))
 
@@ -159,7 +169,7 @@ class Resolver:
         symbol = tree.symbol
         if symbol in self._table.broken or any(part in self._table.broken for part in tree.owner):
             return None
-        name = self._full_name(tree.owner, symbol.name, tree.indices)
+        name = self._full_name(tree.owner, symbol.name, tree.indices, symbol.chain)
         if name is None or any(name in names for names in (self._table.parties, self._table.facts, self._table.agents)):
             return name
         if name in self._table.left_out:
@@ -430,8 +440,8 @@ class Resolver:
             case resolved.Payload(message, parameter, span):
                 name_ = self.instance(message)
                 return None if name_ is None else self._atom(t.Field(name_, parameter), span)
-            case resolved.VariableOf(role, name, span):
-                return self.variable(role, name, span)
+            case resolved.VariableOf(role, name, span, key):
+                return self.variable(role, name, span, key)
             case resolved.Apply(op, operands, span) if op in ("+", "-", "*", "%"):
                 parts = [self._operand(operand) for operand in operands]
                 if not self._table.count_node(span, rules.TOO_LARGE):
@@ -441,7 +451,9 @@ class Resolver:
             case _:
                 return self._term(tree)
 
-    def variable(self, role: resolved.RoleTree, name: str, span: Span) -> t.Term | None:
+    def variable(
+        self, role: resolved.RoleTree, name: str, span: Span, key: resolved.Tree | None = None
+    ) -> t.Term | None:
         agent = self.role(role)
         if agent is None:
             return None
@@ -450,6 +462,11 @@ class Resolver:
             owner, indices = role.binder.domain.owner, role.binder.domain.indices
         protocol_instance = self._owner_instance(owner, indices, span)
         full_name = f"{agent.name}.{protocol_instance.prefix if protocol_instance else ''}{name}"
+        if key is not None and not self._table.is_of_one_key:
+            full_name += f"[{self.number(key)}]"
+            if full_name not in self._table.variables:
+                message = f"There is no `{full_name}`"
+                self._table.problems.report(rules.INDEX_OUT_OF_RANGE, span, message, *self._where())
         if protocol_instance is None or full_name not in self._table.variables:
             return None
         return self._atom(t.Var(full_name), span)

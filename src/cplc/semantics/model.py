@@ -6,7 +6,7 @@ All instances stand in the order of declaration. Names of instances: see `cplc.s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -42,6 +42,27 @@ class Variable(Spanned):
     """The type, if it has any number of values."""
 
 
+Key = tuple[str, int]
+"""The key of a block, and the number of one of its instances."""
+
+
+Channel = tuple[str, str, Key | None]
+"""A sender, a receiver, and the instance of a block with a key whose messages it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedBlock(Spanned):
+    """A block with a key (`for each order: id`)."""
+
+    key: str
+    instances: int
+    """The number of its instances in this model."""
+    is_fixed: bool
+    """True if this number is given; otherwise they stand for any number."""
+    related: Mapping[str, int]
+    """The largest number of instances that one property relates, by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The scope of a restart: the protocol, one instance of a `for`, or a part."""
@@ -50,6 +71,8 @@ class Scope:
     parent: str | None
     roles: tuple[str, ...]
     """Role instances whose variables the restart resets: those bound by this block; for the protocol all."""
+    key: Key | None = None
+    """The instance of a block with a key that it is, or is inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +123,8 @@ class Message(Spanned):
     restarts: bool
     repeatable: bool
     scope: str
+    key: Key | None = None
+    """The instance of a block with a key that it belongs to; each has channels of its own."""
     losses: tuple[tuple[str, int | None], ...] = ()
     """Each receiver on a channel that may lose it, with the most losses in a row; None for any number."""
 
@@ -135,6 +160,11 @@ class Message(Spanned):
     def channels(self) -> tuple[tuple[str, str], ...]:
         """The channels that it is sent on: one to each receiver."""
         return tuple((self.sender, receiver) for receiver in self.receivers)
+
+    @property
+    def own_channels(self) -> tuple[Channel, ...]:
+        """The channels that it is sent on, of which each instance of a block with a key has its own."""
+        return tuple((self.sender, receiver, self.key) for receiver in self.receivers)
 
     @property
     def has_several_receivers(self) -> bool:
@@ -430,6 +460,8 @@ class CheckedModel:
     """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
     data: tuple[DataClass, ...] = ()
     """The classes of places of types with any number of values."""
+    blocks: tuple[KeyedBlock, ...] = ()
+    """The blocks with keys."""
 
     @cached_property
     def message(self) -> dict[str, Message]:
@@ -454,6 +486,14 @@ class CheckedModel:
             if one.is_ordered
             for message, name in one.places
         }
+
+    @cached_property
+    def key_of(self) -> dict[str, Key]:
+        """Each message, commitment, claim and variable of an instance of a block with a key, with that instance."""
+        keys = {one.name: one.key for one in self.scopes if one.key is not None}
+        scopes = {one.name: one.scope for one in self.messages} | {one.name: one.scope for one in self.variables}
+        scopes |= {one.name: one.scope for one in self.commitments_and_claims}
+        return {name: keys[scope] for name, scope in scopes.items() if scope in keys}
 
     @cached_property
     def about_runs(self) -> frozenset[str]:

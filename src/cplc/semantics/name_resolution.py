@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import zip_longest
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Replacement, did_you_mean, suggestion
@@ -20,7 +21,7 @@ from cplc.semantics.name_hints import (
     predicate_form,
     variable_elsewhere,
 )
-from cplc.semantics.types import BOOL, INT, Enum, Role, Type, described
+from cplc.semantics.types import BOOL, INT, Enum, Key, Role, Type, described
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -71,6 +72,7 @@ class Scope:
         yield from self.locals
         if self.signature:
             yield from self.signature.parameters
+            yield from self.signature.keys
             yield from self.signature.symbols
         if self.actor:
             yield from self.actor[1].variables
@@ -151,10 +153,12 @@ class References:
         self,
         error: Callable[..., None],
         number: Callable[[ast.Expr, Scope], resolved.Tree],
+        key: Callable[[ast.Expr, Scope, str], resolved.Tree],
         macro_known: Callable[[str, Scope], bool],
     ) -> None:
         self._error = error
         self._number = number
+        self._key = key
         self._macro_known = macro_known
         self.used: set[object] = set()
         self.contested: set[resolved.Symbol] = set()
@@ -207,6 +211,18 @@ class References:
         self.used.add(owner[0] if owner else symbol)
         return resolved.EveryInstance(symbol, tuple(owner), ref.span)
 
+    def key_named(self, ref: ast.Ref, scope: Scope) -> resolved.Binder | None:
+        """Return the key of a block that a name denotes as the domain of a quantifier."""
+        first = ref.segments[0]
+        if scope.signature is None or len(ref.segments) > 1 or first.indices:
+            return None
+        binder = scope.signature.keys.get(first.name.text)
+        if binder is None or scope.locals.get(first.name.text, binder) is not binder:
+            return None
+        self.used.add(binder)
+        self.refer(first.name.span, binder.span)
+        return binder
+
     def _from(self, segments: Sequence[_Segment], scope: Scope, span: Span, place: Place) -> Entity:
         head = segments[0]
         name = head.name.text
@@ -218,9 +234,12 @@ class References:
             return NOTHING
         if isinstance(local, resolved.Binder):
             self.used.add(local)
+            if isinstance(local.domain, resolved.KeyDomain):
+                is_bare = self._bare(segments, "a key")
+                return ValueOf(resolved.LoopValue(local), Key(local.domain.name)) if is_bare else NOTHING
             if isinstance(local.domain, resolved.NumberDomain):
                 return ValueOf(resolved.LoopValue(local), INT) if self._bare(segments, "a number") else NOTHING
-            return self._of_role(resolved.LoopValue(local), local.domain.role, segments, span)
+            return self._of_role(resolved.LoopValue(local), local.domain.role, segments, scope, span)
         if isinstance(local, OwnLocal):
             kind = "a parameter of the message"
             return ValueOf(resolved.OwnParameter(name), local.type) if self._bare(segments, kind) else NOTHING
@@ -235,9 +254,17 @@ class References:
         if scope.actor and (variable := scope.actor[1].variables.get(name)):
             self.used.add(variable)
             self.refer(head.name.span, variable.span)
-            if not self._bare(segments, "a variable"):
+            if (not variable.chain or len(segments) > 1) and not self._bare(segments, "a variable"):
                 return NOTHING
-            return ValueOf(resolved.VariableOf(scope.actor[0], name, span), variable.declared.type)
+            key = None if not variable.chain else self._completed((), variable.chain, head.indices, scope, span)
+            if variable.chain and key is None:
+                return NOTHING
+            tree = resolved.VariableOf(scope.actor[0], name, span, None if key is None else key[0][0])
+            return ValueOf(tree, variable.declared.type)
+        if signature and name in signature.keys:
+            note = suggestion(f"say of which in a formula: `forall o in {name}: …`, or write this in its block", name)
+            self._error(rules.WRONG_KIND, span, f"`{name}` is a key, which has a value in its block only", note)
+            return NOTHING
         if name == "terminal" and len(segments) == 1 and not head.indices:
             return ValueOf(resolved.IsTerminal(span), BOOL)
         self._unknown(head.name, scope, place, member=segments[1].name.text if len(segments) > 1 else None)
@@ -306,7 +333,7 @@ class References:
                 indices.extend(rest[0].indices[:own])
                 rest = [_Segment(rest[0].name, rest[0].indices[own:]), *rest[1:]]
             outer = self._completed(owner, (), indices if owner else [], scope, span)
-            return NOTHING if outer is None else self._of_declared_role(symbol, owner, outer[0], rest, span)
+            return NOTHING if outer is None else self._of_declared_role(symbol, owner, outer[0], rest, scope, span)
         completed = self._completed(owner, symbol.chain, indices, scope, span)
         if completed is None:
             return NOTHING
@@ -341,10 +368,16 @@ class References:
     ) -> tuple[tuple[resolved.Tree, ...], bool] | None:
         """Return all indices, those of the loops around included, and whether none was written."""
         total = tuple(binder for part in owner for binder in part.chain) + chain
-        written = tuple(self._number(index, index_scope) for index, index_scope in given)
+        outer = owner[0].chain if owner else chain
+        inner = total if len(given) == len(total) else total[len(outer) :]
+        written = tuple(
+            self._key(index, index_scope, binder.domain.name)
+            if binder is not None and isinstance(binder.domain, resolved.KeyDomain)
+            else self._number(index, index_scope)
+            for (index, index_scope), binder in zip_longest(given, inner[: len(given)])
+        )
         if len(written) == len(total):
             return written, not written
-        outer = owner[0].chain if owner else chain
         if len(written) == len(total) - len(outer) and scope.chain[: len(outer)] == outer:
             return tuple(resolved.LoopValue(binder) for binder in outer) + written, not written
         shape = f"{span.text.split('[')[0]}[{', '.join(binder.name for binder in total)}]"
@@ -362,6 +395,7 @@ class References:
         owner: tuple[resolved.PartSymbol, ...],
         outer: tuple[resolved.Tree, ...],
         rest: Sequence[_Segment],
+        scope: Scope,
         span: Span,
     ) -> Entity:
         indices = rest[0].indices
@@ -373,10 +407,15 @@ class References:
             self._error(rules.WRONG_INDICES, rest[0].name.span, f"`{role.name}` {needs}")
             return NOTHING
         index = self._number(*indices[0]) if indices else None
-        return self._of_role(resolved.RoleAt(role, index, span, owner, outer), role, rest, span)
+        return self._of_role(resolved.RoleAt(role, index, span, owner, outer), role, rest, scope, span)
 
     def _of_role(
-        self, role: resolved.RoleTree, symbol: resolved.RoleSymbol, segments: Sequence[_Segment], span: Span
+        self,
+        role: resolved.RoleTree,
+        symbol: resolved.RoleSymbol,
+        segments: Sequence[_Segment],
+        scope: Scope,
+        span: Span,
     ) -> Entity:
         if isinstance(role, resolved.LoopValue) and segments[0].indices:
             name = segments[0].name
@@ -385,11 +424,17 @@ class References:
         if len(segments) == 1:
             return ValueOf(role, Role(symbol))
         name = segments[1].name
-        if len(segments) == 2 and not segments[1].indices and name.text in symbol.variables:
-            variable = symbol.variables[name.text]
+        variable = symbol.variables.get(name.text) if len(segments) == 2 else None
+        if variable is not None and (variable.chain or not segments[1].indices):
             self.used.add(variable)
             self.refer(name.span, variable.span)
-            return ValueOf(resolved.VariableOf(role, name.text, span), variable.declared.type)
+            key = None
+            if variable.chain:
+                completed = self._completed((), variable.chain, segments[1].indices, scope, span)
+                if completed is None:
+                    return NOTHING
+                key = completed[0][0]
+            return ValueOf(resolved.VariableOf(role, name.text, span, key), variable.declared.type)
         notes = did_you_mean(name.text, symbol.variables)
         self._error(rules.UNKNOWN_NAME, name.span, f"`{symbol.name}` has no variable `{name.text}`", *notes)
         return NOTHING
@@ -555,9 +600,13 @@ class SymbolLookup:
         self._error(rules.WRONG_KIND, word.span, message, *notes, Note("it can be " + ", ".join(states)))
         return None
 
-    def domain(self, domain: ast.Domain, scope: Scope) -> resolved.FamilyDomain | resolved.NumberDomain | None:
+    def domain(
+        self, domain: ast.Domain, scope: Scope
+    ) -> resolved.FamilyDomain | resolved.NumberDomain | resolved.KeyDomain | None:
         if isinstance(domain, ast.Range):
             return resolved.NumberDomain(self._number(domain.low, scope), self._number(domain.high, scope))
+        if (binder := self._references.key_named(domain, scope)) is not None:
+            return resolved.KeyDomain(binder.name)
         match self._references.find(domain, scope, "family"):
             case resolved.AllOf(role, _, owner, indices):
                 return resolved.FamilyDomain(role, owner, indices)

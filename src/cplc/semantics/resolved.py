@@ -15,8 +15,7 @@ from typing import Literal
 from cplc.language.groups import Answerable
 from cplc.records import dataclass
 from cplc.semantics.terms import ConditionalModality, Op, Value
-from cplc.semantics.types import INT, Enum, Type
-from cplc.semantics.types import Role as RoleType
+from cplc.semantics.types import Type
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -37,13 +36,24 @@ class NumberDomain:
     high: Tree
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Binder:
-    """The variable of a loop or quantifier."""
+@dataclass(frozen=True, slots=True)
+class KeyDomain:
+    """The keys of a block ``for each``: any number of values, of which the instances have some."""
 
     name: str
-    domain: FamilyDomain | NumberDomain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binder:
+    """The variable of a loop or quantifier, or the key of a block."""
+
+    name: str
+    domain: FamilyDomain | NumberDomain | KeyDomain
     span: Span
+
+    @property
+    def is_key(self) -> bool:
+        return isinstance(self.domain, KeyDomain)
 
 
 Chain = tuple[Binder, ...]
@@ -76,13 +86,14 @@ class VariableSymbol:
     declared: Ranged
     initial: Tree | None
     span: Span
+    chain: Chain = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleSymbol:
     name: str
     size: Tree | None
-    variables: Mapping[str, VariableSymbol]
+    variables: dict[str, VariableSymbol]
     span: Span
 
     @property
@@ -177,7 +188,8 @@ class Signature:
     symbols: dict[str, Symbol]
     macros: dict[str, MacroSymbol]
     blocks: dict[int, Binder]
-    """The binder of each `for`, by the identity of its node."""
+    keys: dict[str, Binder]
+    """The binder of each `for` and `for each`, by the identity of its node; of the latter also by its key."""
     types: dict[str, TypeSymbol] = field(default_factory=dict)
 
     @property
@@ -290,6 +302,7 @@ class VariableOf:
     role: RoleTree
     name: str
     span: Span
+    key: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,29 +433,14 @@ Tree = (
     | Does | Strategic
 )  # fmt: skip
 
+
 TRUE = LiteralTree(True)
 FALSE = LiteralTree(False)
-
-
-def enumeration(type_: Type) -> Enum | None:
-    return type_ if isinstance(type_, Enum) else None
-
-
-def as_number(tree: Tree, type_: Type) -> tuple[Tree, Type]:
-    """Return the index of a role where a number is meant."""
-    if isinstance(type_, RoleType) and isinstance(tree, RoleAt | LoopValue):
-        return IndexOf(tree), INT
-    return tree, type_
 
 
 def counts_ticks(tree: Tree) -> bool:
     """Return whether a bound in it counts ticks."""
     return any(isinstance(node, Apply) and node.in_ticks for node in (tree, *nodes(tree)))
-
-
-def is_value(tree: Tree) -> bool:
-    """Return whether the tree denotes a value to read or write, and not a condition."""
-    return isinstance(tree, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)
 
 
 _SYMBOLS = (
@@ -490,6 +488,7 @@ class Assignment:
     variable: str
     value: Tree
     span: Span
+    key: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -577,6 +576,14 @@ class Empower:
 class Loop:
     binder: Binder
     body: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A variable that a role has for each key."""
+
+    symbol: VariableSymbol
+    role: RoleSymbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -682,7 +689,7 @@ class Analyze:
 
 Body = (
     Message | Choice | Fact | Commitment | Claim | Channel | Empower | Loop | Part | Property | Check | Fairness
-    | Agent | Analyze
+    | Agent | Analyze | Memory
 )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ class SymbolCollector:
 
     def signature(self, protocol: ast.Protocol, unit: int) -> resolved.Signature:
         """Return the signature without its used parts and families; `fill` adds them."""
-        signature = resolved.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {})
+        signature = resolved.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {}, {})
         defines = [d for d in protocol.declarations if isinstance(d, ast.Define)]
         for macro in self.macros(defines, signature, unit):
             signature.macros[macro.name] = macro
@@ -224,6 +224,10 @@ class SymbolCollector:
             match declaration:
                 case ast.For():
                     self._loop(declaration, signature, scope)
+                case ast.ForEach():
+                    self._instances_by_key(declaration, signature, scope)
+                case ast.Memory():
+                    self._memory(declaration, signature, scope)
                 case ast.Message():
                     parameters = self._payload(declaration, signature, scope)
                     symbol = resolved.MessageSymbol(
@@ -274,9 +278,66 @@ class SymbolCollector:
         inner = Scope(scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder})
         self._block(loop.body, signature, inner)
 
+    def _instances_by_key(self, block: ast.ForEach, signature: resolved.Signature, scope: Scope) -> None:
+        key = block.key
+        self._reserved(key, operators=True)
+        if scope.chain:
+            message = "Instances by key belong to the protocol as a whole: `for each` cannot stand in another block"
+            hint = Note("put the loop into the block, as in `for each order: id { for c in Cus { … } }`")
+            self._problems.report(rules.MISPLACED_DECLARATION, key.span, message, hint)
+            return
+        if key.text in signature.keys:
+            self._duplicate(key, signature.keys[key.text].span)
+            return
+        if (declared := scope.declaration(key.text)) is not None:
+            self._duplicate(key, declared[1])
+        if self._ranged(block.type, scope).type not in (Data("id"), Data("text")):
+            message = "A key is of type `id` or `text`: there is one instance for each of any number of values"
+            hint = Note("a limited number of instances is a loop: `for i in 1..n { … }`")
+            self._problems.report(rules.TYPE_MISMATCH, block.type.span, message, hint)
+        binder = resolved.Binder(key.text, resolved.KeyDomain(key.text), key.span)
+        signature.blocks[id(block)] = signature.keys[key.text] = binder
+        inner = Scope(scope.unit, signature, (binder,), {**scope.locals, binder.name: binder})
+        self._block(block.body, signature, inner)
+
+    def _memory(self, memory: ast.Memory, signature: resolved.Signature, scope: Scope) -> None:
+        """Add the variable of a role in a block with a key, one for each key."""
+        shape = Note("as in `for each order: id { var Bank.charges: 0..3 = 0 … }`")
+        if len(scope.chain) != 1 or not isinstance(scope.chain[0].domain, resolved.KeyDomain):
+            message = "A variable stands in the braces of its role or, one for each key, in a block `for each`"
+            self._problems.report(rules.MISPLACED_DECLARATION, memory.name.span, message, shape)
+            return
+        role, *rest = memory.name.segments
+        if len(rest) != 1 or role.indices or rest[0].indices:
+            message = f"`{memory.name.span.text}` does not say whose variable it is: write `Role.name`"
+            self._problems.report(rules.UNKNOWN_NAME, memory.name.span, message, shape)
+            return
+        symbol = signature.symbols.get(role.name.text)
+        if not isinstance(symbol, resolved.RoleSymbol):
+            notes = did_you_mean(role.name.text, [one.name for one in signature.roles])
+            self._problems.report(rules.UNKNOWN_NAME, role.name.span, f"No role is called `{role.name.text}`", *notes)
+            return
+        self._expression_checker.references.refer(role.name.span, symbol.span)
+        self._expression_checker.references.used.add(symbol)
+        name = rest[0].name
+        self._reserved(name, operators=True)
+        if name.text in symbol.variables:
+            self._duplicate(name, symbol.variables[name.text].span)
+            return
+        declared = self._ranged(memory.type, scope)
+        initial = None
+        if memory.initial is not None:
+            initial = self._expression_checker.initial(memory.initial, scope, declared.type)
+        symbol.variables[name.text] = resolved.VariableSymbol(name.text, declared, initial, name.span, scope.chain)
+
     def _part(self, use: ast.Use, signature: resolved.Signature, scope: Scope) -> None:
         used = self._library.protocol(use.protocol, signature.unit)
         if used is None:
+            return
+        if any(isinstance(one, ast.ForEach) for one in used.node.declarations):
+            message = f"`{used.name}` has instances by key, and cannot be a part of another protocol"
+            hint = Note("leave out its `for each`, and put the `use` into a block with a key")
+            self._problems.report(rules.MISPLACED_DECLARATION, use.protocol.span, message, hint)
             return
         self._expression_checker.references.refer(use.protocol.segments[-1].name.span, used.node.name.span)
         name = use.alias or use.protocol.segments[-1].name

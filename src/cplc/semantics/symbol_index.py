@@ -22,6 +22,9 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+Loops = tuple[ast.For | ast.ForEach, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
     """A declared name and its container: a payload in its message, a message in its protocol."""
@@ -31,7 +34,7 @@ class Declared:
     node: Any
     """The node that declares it."""
     inside: Declared | None = None
-    loops: tuple[ast.For, ...] = ()
+    loops: Loops = ()
     """The enclosing loops, outermost first."""
 
     @property
@@ -143,7 +146,7 @@ def _uses(bodies: tuple[ast.Declaration, ...]) -> Iterator[ast.Use]:
         match node:
             case ast.Use():
                 yield node
-            case ast.For(body=body):
+            case ast.For(body=body) | ast.ForEach(body=body):
                 yield from _uses(body)
             case _:
                 pass
@@ -178,7 +181,7 @@ def _macro(define: ast.Define, inside: Declared | None) -> Iterator[Declared]:
     yield from _quantified(define.body, macro)
 
 
-def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tuple[ast.For, ...]) -> Iterator[Declared]:
+def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: Loops) -> Iterator[Declared]:
     for node in bodies:
         owner = protocol
         match node:
@@ -186,6 +189,12 @@ def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tupl
                 yield Declared("loop variable", variable, node, protocol, loops)
                 yield from _inside(node.body, protocol, (*loops, node))
                 continue
+            case ast.ForEach(key):
+                yield Declared("loop variable", key, node, protocol, loops)
+                yield from _inside(node.body, protocol, (*loops, node))
+                continue
+            case ast.Memory(reference):
+                yield Declared("variable", reference.segments[-1].name, node, protocol, loops)
             case ast.Define():
                 yield from _macro(node, protocol)
                 continue

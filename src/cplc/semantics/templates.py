@@ -50,6 +50,15 @@ class TemplateBuilder:
                             scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
                         )
                         yield resolved.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
+                case ast.ForEach():
+                    if binder := signature.blocks.get(id(declaration)):
+                        inner = Scope(scope.unit, signature, (binder,), {**scope.locals, binder.name: binder})
+                        yield resolved.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
+                case ast.Memory(reference):
+                    role = signature.symbols.get(reference.segments[0].name.text)
+                    for variable in role.variables.values() if isinstance(role, resolved.RoleSymbol) else ():
+                        if variable.span == reference.segments[-1].name.span and isinstance(role, resolved.RoleSymbol):
+                            yield resolved.Memory(variable, role)
                 case ast.Message(name) | ast.Fact(name) | ast.Commitment(name) | ast.Claim(name) | ast.Agent(name):
                     symbol = signature.symbols.get(name.text)
                     if (
@@ -330,7 +339,7 @@ class TemplateBuilder:
             expected = target[1] if target else types.UNKNOWN
             value = self._expression_checker.value(assignment.value, scope, expected, Purpose.LOCAL)
             if target:
-                yield resolved.Assignment(target[0].role, target[0].name, value, assignment.span)
+                yield resolved.Assignment(target[0].role, target[0].name, value, assignment.span, target[0].key)
 
     # --- commitments, choices, channels ---------------------------------------------------------
 

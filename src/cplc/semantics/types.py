@@ -43,6 +43,13 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a block ``for each``, which names instances and is compared with keys of the same block."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """A path formula: temporal operators and steps below no path quantifier."""
 
@@ -52,7 +59,7 @@ class Unknown:
     """The type after a reported error, or of a macro's parameter: it fits everywhere."""
 
 
-Type = Bool | Int | Enum | Data | Role | Path | Unknown
+Type = Bool | Int | Enum | Data | Role | Key | Path | Unknown
 
 BOOL = Bool()
 INT = Int()
@@ -76,6 +83,8 @@ def described(type_: Type) -> str:
             return f"a value of `{name}`" if name else "a text"
         case Role():
             return "a role"
+        case Key(name):
+            return f"a key of `for each {name}`"
         case Path():
             return "a formula about runs"
         case Unknown():
@@ -89,6 +98,8 @@ def fits(actual: Type, expected: Type) -> bool:
             return True
         case Enum(left), Enum(right):
             return set(left) == set(right)
+        case Key(left), Key(right):
+            return left == right
         case Data(left), Data(right):
             return left == right or {left, right} in ({"", "id"}, {"", "text"})
         case _:

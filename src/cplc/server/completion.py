@@ -429,7 +429,9 @@ class _Place:
             case "use":
                 return self._next() if at.is_operand_before else self.visible("protocol")
             case "for":
-                return self.of("role") if last == "in" else _words(("in",)) if at.since else iter(())
+                if last == ":":
+                    return _words(("id", "text"))
+                return self.of("role") if last == "in" else _words(("in",) if at.since else ("each",))
             case "property":
                 return self._property(last)
             case "agent":

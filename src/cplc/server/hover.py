@@ -139,6 +139,8 @@ def head(declared: Declared) -> str:
             return f"protocol {node.name.text}{shown}{named}{' sync' if sync else ''}"
         case ast.For(variable, domain):
             return f"for {variable.text} in {domain.span.text}"
+        case ast.ForEach(key, type_):
+            return f"for each {key.text}: {type_.span.text}"
         case ast.Quantifier(kind, variable, domain):
             return f"{kind} {variable.text} in {domain.span.text}"
         case ast.Define() if declared.kind == "argument":

@@ -116,7 +116,7 @@ def folding(compiled: Compiled) -> list[lsp.FoldingRange]:
     if imports:
         add(imports[0].span.start, imports[-1].span.end, lsp.FoldingRangeKind.Imports)
     for one in compiled.index.declared.values():
-        is_block = isinstance(one.node, ast.Protocol | ast.For)
+        is_block = isinstance(one.node, ast.Protocol | ast.For | ast.ForEach)
         if one.span.source is compiled.source and not is_block and hasattr(one.node, "span"):
             add(one.node.span.start, one.node.span.end, None)
     return [ranges[key] for key in sorted(ranges)]

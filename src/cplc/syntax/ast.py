@@ -242,6 +242,25 @@ class For(Spanned):
 
 
 @dataclass(frozen=True, slots=True)
+class ForEach(Spanned):
+    """``for each order: id { ... }``: one instance of the block for each value of the key."""
+
+    key: Name
+    type: Type
+    body: tuple[Declaration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Spanned):
+    """``var Shop.tries: 0..3 = 0`` in a block with a key: a variable that the role has for each value of the key."""
+
+    name: Ref
+    type: Type
+    initial: Expr | None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Argument(Spanned):
     """``payer = c``: a role or parameter of the used protocol, with its binding."""
 
@@ -424,7 +443,8 @@ class Analyze(Spanned):
 
 Obligation = Commitment | Claim
 Declaration = (
-    Role | Message | Choice | Fact | Obligation | Channel | Empower | Clock | For | Use | Define | TypeDefinition
+    Role | Memory | Message | Choice | Fact | Obligation | Channel | Empower | Clock | For | ForEach | Use | Define
+    | TypeDefinition
     | Property | Check | Fairness | Agent | Analyze
 )  # fmt: skip
 

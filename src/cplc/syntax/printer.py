@@ -215,6 +215,11 @@ def _declaration(tree: ast.Declaration) -> list[str]:
     match tree:
         case ast.For(variable, domain, body):
             return _block(f"for {variable.text} in {_domain(domain)}", body)
+        case ast.ForEach(key, type_, body):
+            return _block(f"for each {key.text}: {_type(type_)}", body)
+        case ast.Memory(name, type_, initial, doc=doc):
+            value = "" if initial is None else f" = {formula(initial)}"
+            return [*_doc(doc), f"var {reference(name)}: {_type(type_)}{value}"]
         case ast.Role(doc=doc):
             return [*_doc(doc), *_role(tree)]
         case ast.Choice(members):

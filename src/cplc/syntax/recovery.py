@@ -314,7 +314,7 @@ class Recovery:
         match head:
             case (ast.Protocol() as protocol,):
                 return (replace(protocol, declarations=declarations(inside, self.problems), span=span),)
-            case (ast.For() as loop,):
+            case (ast.For() | ast.ForEach() as loop,):
                 return (replace(loop, body=declarations(inside, self.problems), span=span),)
             case (ast.Agent() as agent,):
                 return (replace(agent, body=agent_items(inside, self.problems), span=span),)

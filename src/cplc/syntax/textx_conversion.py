@@ -114,6 +114,11 @@ class Conversion:
                 return ast.Empower(self.references(node.roles), powers, span=span)
             case "For":
                 return self._loop(node, span)
+            case "ForEach":
+                return self._instances_by_key(node, span)
+            case "Memory":
+                initial = self.expression(node.initial) if node.initial else None
+                return ast.Memory(self.reference(node.name), self._type(node.type), initial, self._doc(span), span=span)
             case "Use":
                 arguments = self._readable(node.arguments, self._argument)
                 alias = self._alias(node)
@@ -159,6 +164,10 @@ class Conversion:
         if self.in_agent:
             return ast.Each(variable, domain, agent_items(items, self.problems), span=span)
         return ast.For(variable, domain, declarations(items, self.problems), span=span)
+
+    def _instances_by_key(self, node: Any, span: Span) -> ast.ForEach:
+        key, type_, items = self.name(node.key), self._type(node.type), self.items(node.items)
+        return ast.ForEach(key, type_, declarations(items, self.problems), span=span)
 
     def _agent(self, node: Any, span: Span) -> ast.Agent:
         outside, self.in_agent = self.in_agent, True

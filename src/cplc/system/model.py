@@ -365,6 +365,8 @@ class System:
     """Powers of third parties; for reports and drawings alone, since every operation of a step is permitted."""
     open_domains: tuple[OpenDomain, ...] = ()
     """The domains whose values stand for any number; for reports, and for monitors of logs with others."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Each message, commitment, claim and variable in a block with a key, without indices, with that key; for logs."""
 
     def empowered(self, step: Step, commitment: str) -> str | None:
         """Return the third party by whose power the step changes the commitment; None if a party does."""

@@ -128,6 +128,7 @@ def expressions(draw: st.DrawFn) -> ast.Expr:
 _here = st.just(NOWHERE)
 _enums = st.builds(ast.EnumType, st.lists(names, min_size=1, max_size=3).map(tuple), span=_here)
 _types = st.one_of(st.builds(ast.BoolType, span=_here), _ranges(expressions()), _enums)
+_open_types = st.builds(ast.DataType, st.sampled_from(("id", "text", "money(EUR)", "decimal(2)")), span=_here)
 _maybe = st.none() | expressions()
 
 
@@ -248,8 +249,10 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         st.builds(ast.Fairness, expressions(), span=_here),
         st.builds(ast.Agent, names, _some(refs, 1), _some(_agent_items), docs, span=_here),
         st.builds(ast.Analyze, refs, _some(_assumed), _some(_thresholds, 1), span=_here),
+        st.builds(ast.Memory, refs, _types | _open_types, _maybe, docs, span=_here),
     ),
-    lambda inner: st.builds(ast.For, names, _domains(expressions()), _some(inner), span=_here),
+    lambda inner: st.builds(ast.For, names, _domains(expressions()), _some(inner), span=_here)
+    | st.builds(ast.ForEach, names, _open_types, _some(inner), span=_here),
     max_leaves=3,
 )  # fmt: skip
 
