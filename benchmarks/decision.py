@@ -1,7 +1,8 @@
 """Measure the analysis of one participant's decision: ``python -m benchmarks.decision [largest number of copies]``.
 
-The paper's trade in n copies: as one system in which nobody is counted, by parts, and with a stock that all copies
-share; and Storm on the same model in the same run, where it is installed and the model is not too large for it.
+The paper's trade in n copies: as one system in which nobody is counted, by parts, with a stock that all copies share,
+and for a seller with choices of its own; and Storm on the same model in the same run, where it is installed and the
+model is not too large for it.
 Printed are seconds of the processor and how many times longer Storm takes. What is printed as ``differs`` must be next
 to nothing: it is how far the figure is from what is known, the n-th power of what one copy gives or a closed form.
 Memory is the most that the process took so far; each row has a process of its own, which looks for cycles as rarely as
@@ -31,6 +32,7 @@ from tests.support.decision_models import ecommerce
 
 import cplc
 from cplc.compilation import CplCompilation
+from cplc.compilation.participants import participants
 from cplc.decision import analyse
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
@@ -38,7 +40,10 @@ from cplc.system.model import System
 from cplc.system.participant import Belief, Participant, Worth
 
 importlib.import_module("numpy")  # loaded before the measurement
+_EXAMPLE = Path(__file__).parents[1] / "examples" / "ecommerce.cpl"
 _ONE = 0.846415
+_SERVED = 0.1 + 0.9 * 0.9
+"""Conformance of a plan of the seller that serves one buyer."""
 _LONGEST_ADVICE = 0.05
 """Seconds that advice in the middle of a run may take."""
 _STORM_STATES = 200_000
@@ -147,10 +152,20 @@ def stock(copies: int) -> str:
     )
 
 
+def choosing(copies: int, *, together: bool) -> str:
+    """The seller of the example that decides by itself: it serves one buyer, and the others may stay silent."""
+    protocol = cplc.compile(_EXAMPLE.read_text(encoding="utf-8"), parameters={"copies": str(copies)})
+    query = participants(protocol, ["Bob"])[0]
+    how = "together" if together else "by parts"
+    states = _STORM_STATES + 1  # nobody falls silent in a model of Storm
+    return _row(
+        f"{copies} copies with choices, {how}", (query.system, query.participant), _SERVED, together, True, states
+    )
+
+
 def advice(copies: int) -> str:
     """The slowest of the first advice in each of some states of a run, once the example is loaded."""
-    text = (Path(__file__).parents[1] / "examples" / "ecommerce.cpl").read_text(encoding="utf-8")
-    protocol = cplc.compile(text, parameters={"copies": str(copies)})
+    protocol = cplc.compile(_EXAMPLE.read_text(encoding="utf-8"), parameters={"copies": str(copies)})
     run = ["propose[1]", "offer[1]", "pay[1]", "order[1]", "provide[1]"]
     cplc.decide(protocol, "Bob", run[:1])
     seconds = [_timed(partial(_advised, protocol, run[:length]))[0] for length in range(2, len(run) + 1)]
@@ -169,6 +184,8 @@ def main() -> None:
     rows += [(parts, copies) for copies in (3, 5, 50, 1000)]
     rows += [(stock, copies) for copies in (3, 5, 8, 9)]
     rows += [(alike, 1000), (distinct, 1000)]
+    rows += [(partial(choosing, together=True), copies) for copies in (1, 2, 3)]
+    rows += [(partial(choosing, together=False), copies) for copies in (3, 8, 100, 1000)]
     print(f"{'':44} {'seconds':>9} {'differs':>9} {'MB':>6} {'Storm':>9} {'times':>7}")
     for row, copies in rows:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:

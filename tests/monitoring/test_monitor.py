@@ -13,6 +13,7 @@ import pytest
 
 import cplc
 from cplc import Monitor
+from cplc.compilation import CplCompilation
 from cplc.logs.events import Event, Garbage
 from cplc.monitoring.findings import (
     Changed,
@@ -28,6 +29,7 @@ from cplc.monitoring.findings import (
 from cplc.monitoring.monitor import Invalid
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary
+from cplc.source import Source
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _HOUR = 3600 * 10**9
@@ -369,3 +371,21 @@ def test_silent_ticks_and_counted_ones_do_not_resume_each_other() -> None:
     assert again.commitments("a")[0].state == "conditional"
     with pytest.raises(Unrestorable):
         _of(text).restore(first.snapshot())
+
+
+def test_rejection_names_what_the_nearest_alternative_lacks() -> None:
+    monitor = Monitor(CplCompilation(Source("door.cpl", _DOOR)))
+    (finding,) = monitor.feed(Event("log:1", "a", "let_in", "Host"))
+    assert isinstance(finding, OutOfOrder)
+    assert finding.because == ("`Host.mood = calm` does not hold (Host.mood = cross)",)
+
+
+_DOOR = """
+cpl 2
+protocol Door {
+  role Host { var mood: {calm, cross, asleep} = cross  var rings: 0..2 = 0  var late: bool = true }
+  role Guest
+  Guest -> Host : knock
+  Host -> Guest : let_in   if mood = calm & (rings = 0 | late) | mood = asleep & rings = 2 & late | !late & rings = 1
+}
+"""

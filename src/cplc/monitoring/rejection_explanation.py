@@ -41,7 +41,8 @@ def reason(tracker: StateTracker, states: States, inferring: bool, resolved: Res
         return OutOfOrder, (f"no step of the protocol allows it{values}",)
     step = tracker.system.steps[resolved.ways[0][0]]
     payload = frozenset(str(value) for _, value in step.payload)
-    because = tuple(dict.fromkeys(_words(tracker, condition, at, payload) for condition in nearest))[:_MOST]
+    missing = (_nearest(tracker, condition, at) for condition in nearest)
+    because = tuple(dict.fromkeys(_words(tracker, condition, at, payload) for condition in missing))[:_MOST]
     if step.kind == "receive":
         return OutOfOrder, ("it is not in transit",)
     if any(_says_sent(tracker, condition, own) for condition in nearest):
@@ -67,6 +68,24 @@ def _failing(tracker: StateTracker, step: int, state: int) -> list[Expr]:
     guard = tracker.system.steps[step].guard
     parts: Sequence[Expr] = guard.operands if isinstance(guard, e.And) else (guard,)
     return [part for part in parts if not tracker.packing.condition(part)(state)]
+
+
+def _nearest(tracker: StateTracker, condition: Expr, state: int) -> Expr:
+    """Return the failing part of a condition: of a disjunction, those operands with the fewest failing conditions."""
+    match condition:
+        case e.And(operands):
+            failing = [one for one in operands if not tracker.packing.condition(one)(state)]
+            return e.conj(_nearest(tracker, one, state) for one in failing)
+        case e.Or(operands):
+            parts = [_nearest(tracker, one, state) for one in operands]
+            fewest = min(map(_count, parts))
+            return e.disj(one for one in parts if _count(one) == fewest)
+        case _:
+            return condition
+
+
+def _count(condition: Expr) -> int:
+    return sum(1 for _ in e.conjuncts(condition))
 
 
 def _says_sent(tracker: StateTracker, condition: Expr, own: set[str]) -> bool:
@@ -120,7 +139,7 @@ def _words(tracker: StateTracker, condition: Expr, state: int, payload: frozense
                 now = tracker.packing.value(name, state)
                 required = "" if isinstance(condition, e.Not) else f", not {value}"
                 return f"`{variable.about}` is {now}{required}"
-        case e.Or(operands) if operands and all(_is_short(one) for one in operands):
+        case e.Or(operands) if operands and all(_is_short(system, one) for one in operands):
             return " and ".join(dict.fromkeys(_words(tracker, one, state, payload) for one in operands))
         case _:
             pass
@@ -174,8 +193,11 @@ def _is_copy(tracker: StateTracker, *names: str) -> bool:
     return all(tracker.system.variable[name].kind == "copy" for name in names)
 
 
-def _is_short(condition: Expr) -> bool:
-    return isinstance(condition, e.Read | e.Equal) and len(reads(condition)) == 1
+def _is_short(system: System, condition: Expr) -> bool:
+    """Tell whether the condition has a text of its own that is shorter than a formula with its values."""
+    names = reads(condition)
+    is_single = isinstance(condition, e.Read | e.Equal) and len(names) == 1
+    return is_single and all(system.variable[name].kind not in ("own", "field") for name in names)
 
 
 def _done(tracker: StateTracker, variable: Variable) -> str:
