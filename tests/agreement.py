@@ -473,7 +473,8 @@ def protocols_compared(
 ) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
         has_groups = not data.draw(st.integers(0, 3))
-        drawn = protocols(formula_count=count, commitments=commitments, has_groups=has_groups)
+        has_record = not has_groups and not data.draw(st.integers(0, 3))
+        drawn = protocols(formula_count=count, commitments=commitments, has_groups=has_groups, has_record=has_record)
         compare_protocol(data.draw(drawn), engines, figures)
 
     return compare

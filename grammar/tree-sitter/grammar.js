@@ -48,7 +48,7 @@ module.exports = grammar({
     values: ($) => seq('{', list($.name), '}'),
     range: ($) => prec.right(seq($.sum, optional(seq('..', $.sum)))),
 
-    role: ($) => prec.right(seq('role', field('name', $.name), optional($.brackets), optional(seq('{', repeat($.variable), '}')))),
+    role: ($) => prec.right(seq(choice('role', 'record'), field('name', $.name), optional($.brackets), optional(seq('{', repeat($.variable), '}')))),
     variable: ($) => seq('var', field('name', $.name), ':', $._type, optional(seq('=', $.expression))),
     choice: ($) => seq('choice', bars($.reference)),
     fact: ($) => seq('fact', field('name', $.name), '=', $.expression),
@@ -107,6 +107,7 @@ module.exports = grammar({
       seq('resets', list($.reference)),
       'restart',
       'repeatable',
+      seq(choice('returns', 'else'), field('name', $.name), optional($.parentheses)),
     ),
     operation: ($) => prec.right(seq(
       field('verb', $.name), $.reference, optional(seq(choice('to', 'with'), $.reference)), optional('retaining'),

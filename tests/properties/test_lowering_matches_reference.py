@@ -119,6 +119,16 @@ def test_groups_have_one_lifecycle_and_their_channels(sample: Sample) -> None:
         check_verdicts(compilation, *lockstep)
 
 
+@examples(15)
+@given(protocols(formula_count=3, has_record=True))
+def test_records_answer_each_request_once(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    lockstep = check_lowering(compilation)
+    if lockstep is not None:
+        check_verdicts(compilation, *lockstep)
+
+
 @examples(100)
 @given(strategic_protocols())
 def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:

@@ -293,7 +293,7 @@ class Logic:
 
     @cached_property
     def _justice(self) -> list[Justice]:
-        """One constraint for each receipt, restart and the tick, and for each assumed message where it is due."""
+        """One constraint for each receipt, restart, the tick, and each assumed message or one of a record, when due."""
         model = self.reference.model
 
         def is_a(kinds: tuple[str, ...], event: str) -> Callable[[Move], bool]:
@@ -308,8 +308,9 @@ class Logic:
         constraints += [Justice(is_a(("restart",), scope.name)) for scope in model.scopes]
         if self.reference.has_ticks:
             constraints.append(Justice(is_a(("tick",), ""), self.all, Move("tick", "")))
+        records = {role.name for role in model.roles if role.is_record}
         for message in model.messages:
-            if not self.assuming.isdisjoint({message.name, message.sender}):
+            if message.sender in records or not self.assuming.isdisjoint({message.name, message.sender}):
                 due = frozenset(n for n, world in enumerate(self._worlds) if self.reference.is_due(message, world))
                 sending = Move("exchange" if model.sync else "send", message.name)
                 constraints.append(Justice(is_a(("send", "exchange"), message.name), due, sending))

@@ -93,7 +93,7 @@ def test_words_are_unique_and_explained() -> None:
     }  # fmt: skip
     assert set(USUAL_CHECKS) <= set(CHECKS)
     assert {construct for word in WORDS for construct in word.continues} <= FORMS.keys()
-    assert CONTINUATIONS["message"] == CLAUSES
+    assert CONTINUATIONS["message"] == CLAUSES | {"returns", "else"}
 
 
 def test_every_word_has_a_hover_text() -> None:

@@ -85,7 +85,8 @@ def _queries(compilation: CplCompilation, declared: m.Participant) -> Iterator[P
         system = compilation.system_keeping(views, bounds=bounds, is_timed=is_timed)
         system, participant = lower_participant(declared, compilation.model, system)
         assumption = lines[0].assumption if lines else ""
-        yield ParticipantQuery(participant, system, tuple(lines), assuming, assumption)
+        records = (role.name for role in compilation.model.roles if role.is_record and role.name not in assuming)
+        yield ParticipantQuery(participant, system, tuple(lines), (*assuming, *records), assumption)
 
 
 _DEFAULTS = AnalysisOptions()

@@ -53,6 +53,7 @@ BAD_TICK = Rule("bad-tick", "a length of a tick that is zero, misplaced, given t
 SYNC_DELAY = Rule("sync-delay", "a delay of messages that take no time")
 SYNC_LOSS = Rule("sync-loss", "faults of channels on which messages arrive in the step that sends them")
 BAD_QUEUE = Rule("bad-queue", "a channel with a queue of no size, or with a clause or a reset that a queue excludes")
+BAD_REPLY = Rule("bad-reply", "an answer that is not one of a record, or can never be sent")
 ANALYSIS_OF_LOSS = Rule("analysis-of-loss", "a participant where messages may be lost or duplicated")
 ANALYSIS_OF_GROUP = Rule("analysis-of-group", "a participant who plays some of the debtors of a group")
 BOUND_OF_LAST = Rule("bound-of-last", "a bound that is about the last of several roles only", severity="warning")

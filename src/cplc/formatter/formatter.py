@@ -74,6 +74,7 @@ def marks_of(tree: ast.File) -> Marks:
     names, called, messages = set[int](), set[int](), set[int]()
     declarations: dict[int, Node] = {}
     clauses: dict[int, str] = {}
+    replies = set[int]()
     for node in walk(tree):
         match node:
             case ast.Name(span=span):
@@ -83,19 +84,24 @@ def marks_of(tree: ast.File) -> Marks:
             case ast.Message():
                 called.add(node.name.span.start)
                 messages.add(node.name.span.start)
+            case ast.Reply(name):
+                called.add(name.span.start)
+                replies.update(clause.span.start for clause in node.clauses)
             case ast.Event(message=message):
                 called.add(message.segments[-1].name.span.start)
             case ast.Use():
                 called.add(node.protocol.segments[-1].name.span.start)
             case (
                 ast.After() | ast.Unless() | ast.If() | ast.Means() | ast.Set() | ast.OnReceipt() | ast.Resets()
-                | ast.Restart() | ast.Repeatable()
+                | ast.Restart() | ast.Repeatable() | ast.Returns()
             ):  # fmt: skip
                 clauses[node.span.start] = type(node).__name__
             case _:
                 pass
         if _has_line(node):
             declarations[node.span.start] = node
+    for start in replies:
+        del clauses[start]
     return Marks(frozenset(names), frozenset(called), declarations, clauses, frozenset(messages))
 
 

@@ -52,6 +52,8 @@ WORDS: Final = (
          'protocol Name(n: 1..8 = 2) "title" { … }'),
     Word("role", "declaration", "A participant, or a family of them; `var` gives it variables of its own.",
          "role Name`, `role Name[n]` or `role Name { var v: 0..3 = 0 }"),
+    Word("record", "declaration", "Variables that roles write and read by messages. A record has no will: it always "
+         "answers.", "record Name { var v: 0..3 = 0 }"),
     Word("choice", "declaration", "At most one of these messages is sent in a round. All have the same sender.",
          "choice a | b"),
     Word("fact", "declaration", "A name for a condition over messages, variables and lifecycle states.",
@@ -107,6 +109,8 @@ WORDS: Final = (
     Word("as", "contextual", "the name by which it is known here", continues=("use", "import")),
     Word("assuming", "contextual", "roles assumed to make progress (fairness): they do not withhold an enabled message "
          "forever"),
+    Word("else", "contextual", "the answer of a record if the conditions of those before do not hold",
+         continues=("message",)),
     Word("each", "contextual", "`for each order: id { … }`: instances of the block by key; in `C(each {A, B}, …)`, "
          "each debtor alone must be able to keep the commitment"),
     Word("expect", "contextual", "what the verdict ought to be", continues=("property", "check", "analyze")),
@@ -124,6 +128,8 @@ WORDS: Final = (
     Word("plays", "contextual"),
     Word("receipt", "contextual"),
     Word("retaining", "contextual", "the old debtor stays bound until the new one ends"),
+    Word("returns", "contextual", "`returns taken(stock) if E else refused`: the message by which a record answers, "
+         "with values of its variables", continues=("message",)),
     Word("revocable", "contextual", "withdrawing it while active is no violation", continues=("commitment",)),
     Word("sync", "contextual", "every message is one step"),
     Word("to", "contextual"),
@@ -248,8 +254,8 @@ def words_of(*kinds: Kind) -> tuple[str, ...]:
 WORD: Final = {word.name: word for word in WORDS}
 AGENT_ITEMS: Final = frozenset(words_of("agent item"))
 CLAUSES: Final = frozenset(words_of("clause"))
-FREE_AS_NAMES: Final = frozenset({"channel", "clock", "empower"})
-"""Words that begin a declaration only before two roles (`channel`), before `tick`, or before roles and `to`."""
+FREE_AS_NAMES: Final = frozenset({"channel", "clock", "empower", "record"})
+"""Words that begin a declaration only before two roles (`channel`), before `tick`, before roles and `to`, or a name."""
 DECLARATIONS: Final = frozenset(words_of("declaration")) - {"cpl", *FREE_AS_NAMES}
 """Words that always begin a declaration; `cpl` does before a number."""
 RESERVED: Final = DECLARATIONS | CLAUSES
@@ -260,7 +266,7 @@ FORMS: Final = {word.name: word.form for word in WORDS if word.form} | {
 CONTINUATIONS: Final = {
     construct: frozenset(word.name for word in WORDS if construct in word.continues)
     for construct in {construct for word in WORDS for construct in word.continues}
-} | {"message": CLAUSES}
+} | {"message": CLAUSES | {"returns", "else"}}
 """Words that continue a complete construct."""
 PREFIXES: Final = frozenset(words_of("prefix"))
 UNTILS: Final = frozenset(words_of("infix")) - {"therefore"}

@@ -328,6 +328,7 @@ def _steps(builder: StepBuilder) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
 
 def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]:
     groups: dict[tuple[str, str, str], list[int]] = {}
+    records = {role.name for role in builder.model.roles if role.is_record}
     for index, step in enumerate(steps):
         several = step.kind == "receive" and builder.model.message[step.event].has_several_receivers
         groups.setdefault((step.kind, step.event, f"@{step.actor}" if several else ""), []).append(index)
@@ -340,6 +341,8 @@ def _justice(steps: tuple[Step, ...], builder: StepBuilder) -> Iterator[Justice]
             due = builder.due(builder.model.message[event])
         elif kind == "tick" and not e.is_true(steps[steps_of_group[0]].guard):
             due = e.TRUE
+        if sender in records:
+            sender = None  # it has no will, and nobody needs to assume that it answers
         yield Justice(f"{kind} {event}{receiver}".strip(), tuple(steps_of_group), sender, due)
 
 

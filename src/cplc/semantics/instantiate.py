@@ -160,11 +160,11 @@ class Instantiator:
 
     def _agents(self, role: resolved.RoleSymbol, protocol_instance: ProtocolInstance) -> Iterator[model.Role]:
         if role.size is None:
-            yield model.Role(role.name, role.name, None, span=role.span)
+            yield model.Role(role.name, role.name, None, role.is_record, span=role.span)
             return
         size = Resolver(self.table, protocol_instance, {}).number(role.size) or 0
         for index in range(1, size + 1):
-            yield model.Role(f"{role.name}[{index}]", role.name, index, span=role.span)
+            yield model.Role(f"{role.name}[{index}]", role.name, index, role.is_record, span=role.span)
 
     def _variables(self, protocol_instance: ProtocolInstance) -> None:
         scope = protocol_instance.scope if protocol_instance.path else ""

@@ -76,6 +76,7 @@ _BEFALLS: Final[dict[_Unit, tuple[str, str]]] = {
 }
 """Each count, with the option of a channel that it belongs to and the fate of a message there."""
 
+_TAKES_AWAY: Final = "may lose, repeat or reorder what is sent"
 MAX_PLACES: Final = 100
 """Maximum length of a queue: each place is a variable that every sending may write."""
 
@@ -172,6 +173,7 @@ class BoundInstantiator:
     def on_channels(self, kinds: ChannelKinds, messages: Iterable[model.Message]) -> tuple[model.Message, ...]:
         """Return the messages with the kinds of their channels, and report those that clear one in a queue."""
         messages = kinds.of_messages(messages)
+        self._refuse_answers(messages)
         queued = {message.name for message in messages if message.queues}
         for message in messages:
             for name in message.resets:
@@ -180,6 +182,19 @@ class BoundInstantiator:
                     note = Note("end the round with `restart`, which waits until the queue is empty")
                     self._table.problems.report(rules.BAD_QUEUE, message.span, text, note)
         return messages
+
+    def _refuse_answers(self, messages: Iterable[model.Message]) -> None:
+        """Report answers that clear their request where either may be lost, duplicated, queued or overtaken."""
+        by_name = {message.name: message for message in messages}
+        unordered = frozenset(self.unordered())
+        for message in by_name.values():
+            request = by_name.get(message.request or "")
+            for one in (request, message) if request is not None and message.repeatable else ():
+                if one.tracked_to or not unordered.isdisjoint(one.channels):
+                    text = f"`{message.request}` is asked again and again, on a channel that {_TAKES_AWAY}"
+                    note = Note("write the answers as messages of their own, each with the number of its request")
+                    self._table.problems.report(rules.BAD_REPLY, message.span, text, note)
+                    break
 
     def _counts(
         self,

@@ -283,6 +283,7 @@ class ClauseInstantiator:
             restarts=body.restarts,
             repeatable=body.repeatable,
             scope=pending.scope,
+            request=None if body.request is None else plain.instance(body.request),
             key=self._table.scope_keys.get(pending.scope),
             span=symbol.span,
         )

@@ -129,6 +129,7 @@ class ModalityChecker:
         goal, type_ = self._reader.path_formula(expr.path, scope)
         group = [self._names.roles(ref, scope) for ref in expr.group]
         members = tuple(member for member in group if member is not None)
+        self._names.refuse_records(members, "has no strategies, and answers in any case")
         if isinstance(type_, types.Path) and (what := _no_goal(goal)) is not None:
             hint = Note("a goal is one of `X`, `F`, `G` and `U`, without a bound, over formulas that a state decides")
             self._error(rules.NOT_A_GOAL, expr.path.span, f"A strategy cannot have the goal {what}", hint)

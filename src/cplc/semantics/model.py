@@ -26,6 +26,8 @@ class Role(Spanned):
     name: str
     family: str
     index: int | None
+    is_record: bool = False
+    """It has no will: it always sends what it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,9 @@ class Message(Spanned):
 
     queues: tuple[tuple[str, int], ...] = ()
     """Each receiver on a channel with a queue of several places, with their number."""
+
+    request: str | None = None
+    """The message to a record that it is a reply to."""
 
     @property
     def unreliably_to(self) -> tuple[str, ...]:

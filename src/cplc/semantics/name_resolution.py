@@ -440,6 +440,19 @@ class References:
         return NOTHING
 
 
+def record_of(role: resolved.RoleTree | resolved.AllOf | None) -> resolved.RoleSymbol | None:
+    """Return the record that a role or a member of a family is declared as; None for a role with a will."""
+    match role:
+        case (
+            resolved.RoleAt(symbol)
+            | resolved.AllOf(symbol)
+            | resolved.LoopValue(resolved.Binder(_, resolved.FamilyDomain(symbol)))
+        ) if symbol.is_record:
+            return symbol
+        case _:
+            return None
+
+
 def _count(number: int, one: str, plural: str) -> str:
     return f"{number} {one if number == 1 else plural}"
 
@@ -495,6 +508,16 @@ class SymbolLookup:
             case other:
                 self._wrong_kind(ref, other, "a role")
                 return None
+
+    def refuse_records(
+        self, roles: Iterable[resolved.RoleTree | resolved.AllOf | None], why: str, place: Span | None = None
+    ) -> None:
+        """Report each record where a role with a will is meant; a variable of a loop at ``place``."""
+        for role in roles:
+            if role is not None and (record := record_of(role)) is not None:
+                span = (place or role.binder.span) if isinstance(role, resolved.LoopValue) else role.span
+                hint = Note(f"declare it as a role, `role {record.name}`, if it decides for itself", record.span)
+                self._error(rules.WRONG_KIND, span, f"`{record.name}` is a record: it {why}", hint)
 
     def side(self, party: ast.Party, scope: Scope) -> resolved.Side | None:
         """Return the roles of one side of a commitment; a family stands for all its members."""

@@ -71,6 +71,7 @@ class AgentChecker:
         before = self._problems.errors
         role_trees = [self._expression_checker.names.roles(ref, scope) for ref in symbol.node.roles]
         roles = tuple(role for role in role_trees if role is not None)
+        self._expression_checker.names.refuse_records(roles, "decides nothing, and has no goals")
         own = (
             actor_of(roles[0]) if len(role_trees) == 1 and roles and not isinstance(roles[0], resolved.AllOf) else None
         )

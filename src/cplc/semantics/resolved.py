@@ -95,6 +95,7 @@ class RoleSymbol:
     size: Tree | None
     variables: dict[str, VariableSymbol]
     span: Span
+    is_record: bool = False
 
     @property
     def is_family(self) -> bool:
@@ -371,7 +372,6 @@ class Side:
 
     @property
     def is_group(self) -> bool:
-        """Return whether it may have several members."""
         return len(self.roles) != 1 or isinstance(self.roles[0], AllOf)
 
 
@@ -505,6 +505,7 @@ class Message:
     resets: tuple[Instance, ...]
     restarts: bool
     repeatable: bool
+    request: Instance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from cplc.semantics.types import BOOL, INT, UNKNOWN, Data, Enum, Type
 from cplc.source import Span
 from cplc.statespace.graph_algorithms import cycles
 from cplc.syntax import ast
+from cplc.syntax.replies import as_message, replies_to, variables_named
 from cplc.syntax.tree import walk
 
 MAX_LOOP_DEPTH = 30
@@ -234,6 +235,8 @@ class SymbolCollector:
                         declaration.name.text, scope.chain, parameters, declaration, declaration.name.span
                     )
                     self._declare(declaration.name, symbol, signature)
+                    for reply in replies_to(declaration):
+                        self._reply(declaration, reply, signature, scope)
                 case ast.Fact():
                     fact = resolved.FactSymbol(declaration.name.text, scope.chain, declaration, declaration.name.span)
                     self._declare(declaration.name, fact, signature)
@@ -305,7 +308,8 @@ class SymbolCollector:
         shape = Note("as in `for each order: id { var Bank.charges: 0..3 = 0 … }`")
         if len(scope.chain) != 1 or not isinstance(scope.chain[0].domain, resolved.KeyDomain):
             message = "A variable stands in the braces of its role or, one for each key, in a block `for each`"
-            self._problems.report(rules.MISPLACED_DECLARATION, memory.name.span, message, shape)
+            in_role = Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`")
+            self._problems.report(rules.MISPLACED_DECLARATION, memory.name.span, message, in_role, shape)
             return
         role, *rest = memory.name.segments
         if len(rest) != 1 or role.indices or rest[0].indices:
@@ -364,7 +368,9 @@ class SymbolCollector:
             self._problems.report(
                 rules.RESERVED_NAME, role.name.span, f"`{role.name.text}` stands for {taken} and cannot be declared"
             )
-        self._declare(role.name, resolved.RoleSymbol(role.name.text, size, variables, role.name.span), signature)
+        self._declare(
+            role.name, resolved.RoleSymbol(role.name.text, size, variables, role.name.span, role.is_record), signature
+        )
 
     def _parameter(self, parameter: ast.Parameter, signature: resolved.Signature) -> None:
         self._reserved(parameter.name, operators=True)
@@ -381,6 +387,37 @@ class SymbolCollector:
         if parameter.default is not None:
             default = self._expression_checker.initial(parameter.default, scope, declared.type)
         signature.parameters[name] = resolved.ParameterSymbol(name, declared, default, parameter.name.span)
+
+    def _reply(self, request: ast.Message, reply: ast.Reply, signature: resolved.Signature, scope: Scope) -> None:
+        """Declare the message by which a record answers; its parameters are variables of the record."""
+        role = request.receivers[0]
+        name = role.segments[0].name.text
+        local, symbol = scope.locals.get(name), signature.symbols.get(name)
+        if isinstance(local, resolved.Binder) and isinstance(local.domain, resolved.FamilyDomain):
+            symbol = local.domain.role
+        record = symbol if isinstance(symbol, resolved.RoleSymbol) and symbol.is_record else None
+        if record is None or len(request.receivers) > 1:
+            receivers = ", ".join(one.span.text for one in request.receivers)
+            hint = Note("declare it by `record` in this protocol, or write the answer as a message of its own")
+            message = f"Only a record answers by `returns`, and `{receivers}` is none"
+            self._problems.report(rules.BAD_REPLY, reply.name.span, message, hint)
+        declared = {} if record is None else record.variables
+        parameters: dict[str, resolved.Ranged] = {}
+        for field in reply.fields:
+            if field.text in parameters:
+                self._duplicate(field, next(one.span for one in reply.fields if one.text == field.text))
+            elif field.text in declared:
+                self._expression_checker.references.refer(field.span, declared[field.text].span)
+                self._expression_checker.references.used.add(declared[field.text])
+                parameters[field.text] = declared[field.text].declared
+            elif record is not None:
+                notes = did_you_mean(field.text, declared) or (Note("an answer has values of variables of its record"),)
+                message = f"`{record.name}` has no variable `{field.text}`"
+                self._problems.report(rules.UNKNOWN_NAME, field.span, message, *notes)
+        variables = {} if record is None else variables_named(record.name, signature.node.declarations)
+        node = as_message(request, reply, variables)
+        answer = resolved.MessageSymbol(reply.name.text, scope.chain, parameters, node, reply.name.span)
+        self._declare(reply.name, answer, signature)
 
     def _payload(self, message: ast.Message, signature: resolved.Signature, scope: Scope) -> dict[str, resolved.Ranged]:
         parameters: dict[str, resolved.Ranged] = {}

@@ -14,6 +14,7 @@ from cplc.records import dataclass
 from cplc.semantics.signatures import Library
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.replies import as_message, replies_to, variables_of
 from cplc.syntax.tree import walk
 
 Kind = Literal[
@@ -211,6 +212,9 @@ def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: Loop
                 yield owner
                 for parameter in node.parameters:
                     yield Declared("payload", parameter.name, parameter, owner)
+                for reply in replies_to(node):
+                    own = variables_of(node.receivers[0], protocol.node.declarations, loops)
+                    yield Declared("message", reply.name, as_message(node, reply, own), protocol, loops)
             case ast.Fact(name):
                 yield (owner := Declared("fact", name, node, protocol, loops))
             case ast.Commitment(name):

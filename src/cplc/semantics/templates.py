@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean, suggestion
@@ -14,10 +15,11 @@ from cplc.semantics import resolved, types
 from cplc.semantics.diagnostic_sink import DiagnosticSink
 from cplc.semantics.expressions import ExpressionChecker, Purpose, tick_length
 from cplc.semantics.name_hints import successor_hint
-from cplc.semantics.name_resolution import OwnLocal, Scope
+from cplc.semantics.name_resolution import OwnLocal, Scope, record_of
 from cplc.semantics.participant_templates import AgentChecker, AssumptionChecker, actor_of
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.replies import replies_to
 
 
 class TemplateBuilder:
@@ -64,7 +66,10 @@ class TemplateBuilder:
                     if (
                         isinstance(symbol, resolved.Indexed) and symbol.node is declaration
                     ):  # unless the name is declared twice
-                        yield from self._declared(symbol, scope)
+                        for body in self._declared(symbol, scope):
+                            yield body
+                            if isinstance(body, resolved.Message):
+                                yield from self._replies(body, signature, scope)
                 case ast.Use():
                     for part in signature.symbols.values():
                         if isinstance(part, resolved.PartSymbol) and part.node is declaration:
@@ -148,7 +153,7 @@ class TemplateBuilder:
                 case ast.Resets(messages):
                     instances = [self._expression_checker.names.message(ref, scope) for ref in messages]
                     resets.extend(message for message in instances if message is not None)
-                case ast.Restart() | ast.Repeatable():
+                case ast.Restart() | ast.Repeatable() | ast.Returns():
                     pass
         resolved_receivers = tuple(receiver for receiver in receivers if receiver is not None)
         if sender is None or len(resolved_receivers) < len(receivers):
@@ -164,8 +169,78 @@ class TemplateBuilder:
             tuple(receipt),
             tuple(resets),
             any(isinstance(clause, ast.Restart) for clause in node.clauses),
-            any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
+            # An answer clears its request, which can be sent again then, and not before.
+            _is_repeatable(node) and not replies_to(node),
         )
+
+    def _replies(
+        self, request: resolved.Message, signature: resolved.Signature, scope: Scope
+    ) -> Iterator[resolved.Body]:
+        """Yield the messages by which a record answers: the first whose condition holds, once for each request.
+
+        A request that is repeatable is cleared by its answer. Otherwise a round has one of each.
+        """
+        node, sender, record = request.symbol.node, request.sender, request.receivers[0]
+        replies = replies_to(node)
+        if not replies or isinstance(record, resolved.AllOf) or record_of(record) is None:
+            return
+        self._check_replies(node, replies)
+        acting = replace(scope, actor=actor_of(record))
+        indices = tuple(resolved.LoopValue(binder) for binder in request.symbol.chain)
+        request_instance = resolved.Instance(request.symbol, (), indices, is_current=True, span=node.name.span)
+        answers: list[resolved.Instance] = []
+        earlier: list[resolved.Tree] = []
+        for reply in replies:
+            symbol = signature.symbols.get(reply.name.text)
+            if not isinstance(symbol, resolved.MessageSymbol) or symbol.span is not reply.name.span:
+                continue  # declared twice
+            conditions = [self._guard(one, acting) for one in reply.clauses if isinstance(one, ast.If)]
+            updates = [
+                update
+                for clause in reply.clauses
+                if isinstance(clause, ast.Set)
+                for update in self._assignments(clause.assignments, acting)
+            ]
+            means = (one for clause in reply.clauses if isinstance(clause, ast.Means) for one in clause.operations)
+            receipt = (
+                one for clause in reply.clauses if isinstance(clause, ast.OnReceipt) for one in clause.assignments
+            )
+            yield resolved.Message(
+                symbol,
+                record,
+                (sender,),
+                (
+                    resolved.Event("received", request_instance, node.name.span),
+                    *conditions,
+                    *earlier,
+                    *_values(reply, record, updates),
+                ),
+                False,
+                tuple(self._operations(means, scope)),
+                tuple(updates),
+                tuple(self._assignments(receipt, replace(scope, actor=actor_of(sender)))),
+                (request_instance,) if _is_repeatable(node) else (),
+                False,
+                _is_repeatable(node),
+                request_instance,
+            )
+            answers.append(resolved.Instance(symbol, (), indices, is_current=True, span=reply.name.span))
+            earlier.append(resolved.Apply("!", (resolved.Apply("&", tuple(conditions), reply.span),), reply.span))
+        if len(answers) > 1 and not _is_repeatable(node):
+            yield resolved.Choice(tuple(answers), node.name.span)
+
+    def _check_replies(self, node: ast.Message, replies: tuple[ast.Reply, ...]) -> None:
+        """Report answers that can never be sent."""
+        for reply, other in pairwise(replies):
+            if not any(isinstance(clause, ast.If) for clause in reply.clauses):
+                hint = Note("give the one before `else` a condition", reply.span)
+                message = f"`{other.name.text}` is never sent: `{reply.name.text}` is sent on any condition"
+                self._problems.report(rules.BAD_REPLY, other.name.span, message, hint)
+        for clause in node.clauses:
+            if isinstance(clause, ast.Restart):
+                hint = Note("leave out `restart`, or write the answer as a message of its own that restarts")
+                message = f"`{node.name.text}` ends the round, and is never answered"
+                self._problems.report(rules.BAD_REPLY, clause.span, message, hint)
 
     def _receiver(
         self, written: ast.Ref, sender: resolved.RoleTree | None, scope: Scope
@@ -348,6 +423,9 @@ class TemplateBuilder:
         debtor = self._expression_checker.names.side(node.debtor, scope)
         creditor = self._expression_checker.names.side(node.creditor, scope)
         self._check_answerable(node.debtor, node.creditor, debtor)
+        for side, written in ((debtor, node.debtor), (creditor, node.creditor)):
+            roles, why = () if side is None else side.roles, "owes nothing, and nothing is owed to it"
+            self._expression_checker.names.refuse_records(roles, why, written.span)
         lacks_index = self._side_lacks_index(node.debtor, debtor, creditor, scope)
         lacks_index |= self._side_lacks_index(node.creditor, creditor, debtor, scope)
         antecedent = self._expression_checker.condition(node.antecedent, scope, Purpose.STATE)
@@ -398,6 +476,7 @@ class TemplateBuilder:
     def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[resolved.Claim]:
         maker = self._expression_checker.names.role(symbol.node.maker, scope)
         addressee = self._expression_checker.names.role(symbol.node.addressee, scope)
+        self._expression_checker.names.refuse_records((maker, addressee), "makes no claims, and none are made to it")
         content = self._expression_checker.content(symbol.node.content, scope)
         if maker is not None and addressee is not None:
             yield resolved.Claim(symbol, maker, addressee, content)
@@ -513,6 +592,11 @@ class TemplateBuilder:
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
             return None
         bound = self._expression_checker.names.roles(argument.value, scope)
+        if bound is not None and (record_of(bound) is not None) is not role.is_record:
+            kinds = ("a record", "a role") if role.is_record else ("a role", "a record")
+            message = f"`{role.name}` is {kinds[0]}, and is bound to {kinds[1]}"
+            self._problems.report(rules.WRONG_KIND, argument.value.span, message, Note("declared here", role.span))
+            return None
         if bound is not None and isinstance(bound, resolved.AllOf) is not role.is_family:
             expected = "a family of roles" if role.is_family else "a single role"
             message = f"`{role.name}` is {expected} and is bound to one"
@@ -565,3 +649,17 @@ def _is_member(role: resolved.RoleTree | resolved.AllOf, family: resolved.AllOf)
     """Return whether a role is the variable of a loop over a family."""
     domain = role.binder.domain if isinstance(role, resolved.LoopValue) else None
     return isinstance(domain, resolved.FamilyDomain) and domain.role is family.role
+
+
+def _is_repeatable(message: ast.Message) -> bool:
+    return any(isinstance(clause, ast.Repeatable) for clause in message.clauses)
+
+
+def _values(
+    reply: ast.Reply, record: resolved.RoleTree, updates: Iterable[resolved.Assignment]
+) -> Iterator[resolved.Tree]:
+    """Yield the equations of an answer's parameters with the record's variables, as they are after its assignments."""
+    assigned = {update.variable: update.value for update in updates}
+    for field in reply.fields:
+        value = assigned.get(field.text, resolved.VariableOf(record, field.text, field.span))
+        yield resolved.Apply("=", (resolved.OwnParameter(field.text), value), field.span)

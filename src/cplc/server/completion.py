@@ -367,7 +367,7 @@ class _Place:
         }
         yield from _words(options.get(at.keyword, ()))
         if at.keyword == "message" or at.keyword in CLAUSES:
-            yield from _words(sorted(CLAUSES))
+            yield from _words((*sorted(CLAUSES), "returns"))
         yield from self._beginning()
 
     def _beginning(self) -> Iterator[lsp.CompletionItem]:
@@ -393,6 +393,13 @@ class _Place:
             return iter(self.of("commitment", "part")) if last in GRANTABLE else self._beginning()
         return self.roles() if last in ("empower", ",") else _words(("to",))
 
+    def _variables_of_records(self) -> Iterator[lsp.CompletionItem]:
+        """Yield the variables whose values an answer may have."""
+        for declared in self.declarations:
+            owner = None if declared.inside is None else declared.inside.node
+            if declared.kind == "variable" and isinstance(owner, ast.Role) and owner.is_record:
+                yield _declared(declared)
+
     def _in_statement(self) -> Iterator[lsp.CompletionItem]:
         at = self.at
         last = at.last
@@ -405,6 +412,10 @@ class _Place:
                 return _words(("var",)) if at.block == "role" else self._beginning()
             case "message" | "channel":
                 texts = [token.text for token in at.since]
+                if "returns" in texts and last in ("returns", "else"):
+                    return iter(())  # a new name
+                if "returns" in texts and texts.count("(") > texts.count(")"):
+                    return self._variables_of_records()
                 if last == "->" or (last == "," and "->" in texts and ":" not in texts):
                     return self.roles()
                 if last == ":" or (at.keyword == "message" and len(at.since) == 0):

@@ -73,7 +73,7 @@ def _opens_block(before: Sequence[Token], start: int = 0) -> bool:
     """Return whether a brace after these tokens opens a block, not a set; the nearest keyword decides."""
     for index in range(start, len(before)):
         token = before[index]
-        if token.text in ("protocol", "for", "role", "agent"):
+        if token.text in ("protocol", "for", "role", "record", "agent"):
             return True
         if token.text in RESERVED or token.text in "{}(":
             return False
@@ -89,7 +89,8 @@ def _block(before: Sequence[Token]) -> str:
         elif token.text == "{":
             if depth == 0 and _opens_block(before, index + 1):
                 words = (one.text for one in before[index + 1 :])
-                return next(word for word in words if word in ("protocol", "for", "role", "agent"))
+                keyword = next(word for word in words if word in ("protocol", "for", "role", "record", "agent"))
+                return "role" if keyword == "record" else keyword
             depth = max(0, depth - 1)
     return ""
 

@@ -66,11 +66,12 @@ class RoleVariable(Spanned):
 
 @dataclass(frozen=True, slots=True)
 class Role(Spanned):
-    """``role Cus[n] { var ... }``; ``size`` is None for a single role."""
+    """``role Cus[n] { var ... }`` or ``record Stock { var ... }``; ``size`` is None for a single role."""
 
     name: Name
     size: Expr | None
     variables: tuple[RoleVariable, ...]
+    is_record: bool = False
     doc: str | None = field(default=None, compare=False)
 
 
@@ -136,8 +137,27 @@ class Repeatable(Spanned):
     pass
 
 
+ReplyClause = If | Means | Set | OnReceipt
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Spanned):
+    """``taken(stock) if stock > 0 set stock := stock - 1``: a message of a record, with values of its variables."""
+
+    name: Name
+    fields: tuple[Name, ...]
+    clauses: tuple[ReplyClause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Returns(Spanned):
+    """``returns taken if stock > 0 else refused``: the first reply whose condition holds."""
+
+    replies: tuple[Reply, ...]
+
+
 Condition = After | Unless | If
-Clause = Condition | Means | Set | OnReceipt | Resets | Restart | Repeatable
+Clause = Condition | Means | Set | OnReceipt | Resets | Restart | Repeatable | Returns
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,7 +290,9 @@ def _event(tree: ast.Event) -> str:
 
 
 def _role(tree: ast.Role) -> list[str]:
-    head = f"role {tree.name.text}" + (f"[{formula(tree.size)}]" if tree.size is not None else "")
+    head = f"{'record' if tree.is_record else 'role'} {tree.name.text}" + (
+        f"[{formula(tree.size)}]" if tree.size is not None else ""
+    )
     if not tree.variables:
         return [head]
     lines: list[str] = []
@@ -379,6 +381,13 @@ def _clause(clause: ast.Clause) -> str:
             return "restart"
         case ast.Repeatable():
             return "repeatable"
+        case ast.Returns(replies):
+            return f"returns {' else '.join(map(_reply, replies))}"
+
+
+def _reply(tree: ast.Reply) -> str:
+    head = tree.name.text + (f"({', '.join(field.text for field in tree.fields)})" if tree.fields else "")
+    return " ".join([head, *map(_clause, tree.clauses)])
 
 
 def _operation(operation: ast.Operation) -> str:

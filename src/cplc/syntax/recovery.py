@@ -185,7 +185,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return ""
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
     if not layout.brackets and _is_two_words(token.text, after.text):
-        return token.text
+        is_operand = token.text == "record" and not (begins_line or _ends_operand(before.text) or before.text == "{")
+        return "" if is_operand else token.text
     if token.text in DECLARATIONS:
         if token.text == "claim" and after.text == "(":
             return ""
@@ -211,12 +212,12 @@ def _is_wordlike(text: str) -> bool:
 
 
 def _is_two_words(text: str, after: str) -> bool:
-    """Return whether the words begin `cpl 2`, `clock tick` or `empower R`, which are no names."""
+    """Return whether the words begin `cpl 2`, `clock tick`, `empower R` or `record R`, which are no names."""
     is_role = _is_wordlike(after) and after not in RESERVED | OPERATOR_WORDS - frozenset("ACE")
     return (
         (text == "cpl" and after[:1].isdigit())
         or (text == "clock" and after == "tick")
-        or (text == "empower" and is_role)
+        or (text in ("empower", "record") and is_role)
     )
 
 

@@ -80,7 +80,8 @@ _UNSAID: Final = frozenset({"", "Comment"})
 _ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
     "=", ":=", ":", "->", "in", "to", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming",
-    "receipt", "holds", "fails", "unordered", "fifo", "lossy", "duplicating", "var", "plays", "when", "|", ">=", ">",
+    "receipt", "holds", "fails", "returns", "else", "unordered", "fifo", "lossy", "duplicating",
+    "var", "plays", "when", "|", ">=", ">",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SWITCHED_OFF_CHECK, SYNTAX
@@ -91,7 +91,7 @@ class Conversion:
             case "Role":
                 size = self.expression(node.size) if node.size else None
                 variables = self._readable(node.variables, self._variable)
-                return ast.Role(self.name(node.name), size, variables, self._doc(span), span=span)
+                return ast.Role(self.name(node.name), size, variables, bool(node.is_record), self._doc(span), span=span)
             case "Choice":
                 return ast.Choice(self.references(node.members), span=span)
             case "Fact":
@@ -337,8 +337,15 @@ class Conversion:
                 return ast.Restart(span=span)
             case "Repeatable":
                 return ast.Repeatable(span=span)
+            case "Returns":
+                replies = self._readable([node.first, *(one.reply for one in node.others)], self._reply)
+                return ast.Returns(replies, span=span)
             case other:
                 raise TypeError(f"the grammar has a clause that has no tree: {other}")
+
+    def _reply(self, node: Any) -> ast.Reply:
+        clauses = cast("tuple[ast.ReplyClause, ...]", self._readable(node.clauses, self._clause))
+        return ast.Reply(self.name(node.name), tuple(map(self.name, node.fields)), clauses, span=self.span(node))
 
     def _operation(self, node: Any) -> ast.Operation:
         target = self.reference(node.target) if node.target else None

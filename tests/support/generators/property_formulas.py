@@ -20,7 +20,7 @@ from tests.support.generators.protocol_drafts import (
     side,
     text_of,
 )
-from tests.support.generators.protocols import plans, queued_plans
+from tests.support.generators.protocols import plans, queued_plans, recorded_plans
 
 
 def instances(declared: Declared) -> list[str]:
@@ -250,9 +250,10 @@ def protocols(
     commitments: bool = False,
     has_queues: bool = False,
     has_groups: bool = False,
+    has_record: bool = False,
 ) -> Sample:
     """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
-    plan = draw(queued_plans() if has_queues else plans(has_groups=has_groups))
+    plan = draw(recorded_plans() if has_record else queued_plans() if has_queues else plans(has_groups=has_groups))
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))

@@ -56,6 +56,8 @@ class Message(Declared):
     restarts: bool = False
     more: tuple[str, ...] = ()
     """Further receivers."""
+    is_reply: bool = False
+    """It is declared in the `returns` of the message before."""
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -139,6 +141,7 @@ class Plan:
     faults: list[tuple[tuple[Loop, ...], str, str, str]] = field(default_factory=list)
     """Channels that lose or duplicate messages, each with the options for it."""
     powers: list[tuple[tuple[Loop, ...], str, str]] = field(default_factory=list)
+    record: str | None = None
 
     def roles(self, path: tuple[Loop, ...]) -> tuple[str, ...]:
         return (*self.singles, *(loop.variable for loop in path if loop.over_roles))
@@ -230,7 +233,7 @@ class Writer:
 
     def names_of(self, variable: Variable, path: tuple[Loop, ...]) -> list[str]:
         """Return the roles that have this variable, as they are called at this place."""
-        if variable.role in self.plan.singles:
+        if variable.role in (*self.plan.singles, self.plan.record):
             return [variable.role]
         bound = [loop.variable for loop in path if loop.over_roles]
         return bound or list(self.plan.instances())
@@ -271,6 +274,9 @@ def text_of(plan: Plan, tail: Iterable[str] = ()) -> str:
         variables = [v for v in plan.variables if v.role == role.removesuffix("[2]")]
         body = "".join(f" var {v.name}: {v.type}{f' = {v.initial}' if v.initial else ''}" for v in variables)
         lines.append(f"  role {role}" + (f" {{{body} }}" if body else ""))
+    if plan.record:
+        body = " ".join(f"var {v.name}: {v.type} = {v.initial}" for v in plan.variables if v.role == plan.record)
+        lines.append(f"  record {plan.record} {{ {body} }}")
     lines += _block(plan, (), "  ")
     lines += [f"  {line}" for line in tail]
     return "\n".join((*lines, "}")) + "\n"
@@ -281,7 +287,7 @@ def _block(plan: Plan, path: tuple[Loop, ...], indent: str) -> list[str]:
     lines = [f"{indent}commitment {c.name} = {c.text}" for c in plan.commitments if c.path == path]
     lines += [f"{indent}fact {f.name} = {f.text}" for f in plan.facts if f.path == path]
     for message in plan.messages:
-        if message.path == path:
+        if message.path == path and not message.is_reply:
             payload = ", ".join(f"{name}: {type_}" for name, type_ in message.parameters)
             receivers = ", ".join((message.second, *message.more))
             head = f"{message.first} -> {receivers} : {message.name}" + (f"({payload})" if payload else "")

@@ -91,6 +91,46 @@ def queued_plans(draw: st.DrawFn) -> Plan:
     return plan
 
 
+@st.composite
+def recorded_plans(draw: st.DrawFn) -> Plan:
+    """Draw a protocol with a record that roles ask and change."""
+    plan = draw(plans())
+    plan.faults.clear()
+    plan.unordered.clear()
+    plan.record = "Log"
+    plan.variables += [
+        Variable("w", "Log", "0..2", draw(st.sampled_from("012"))),
+        Variable("b", "Log", "bool", "false"),
+    ]
+    paths = [(), *(path for path in plan.paths() if path and path[0].over_roles and len(path) == 1)]
+    guards = [one.name for one in plan.messages if not one.path]
+    for number in range(draw(st.sampled_from([1, 1, 2]))):
+        path = draw(st.sampled_from(paths))
+        asker = draw(st.sampled_from(plan.roles(path)))
+        answers = draw(st.sampled_from(_ANSWERS)) if number < 2 else _ANSWERS[0]
+        replies = " else ".join(f"r{number}{letter}{text}" for letter, (_, text) in zip("ab", answers, strict=False))
+        observed = [name for name in guards if asker in next(one for one in plan.messages if one.name == name).roles]
+        after = (f"after {draw(st.sampled_from(observed))}",) if observed and one_in(draw, 2) else ()
+        writes = draw(st.sampled_from([(), (), ("on receipt b := !b",), ("on receipt w := (w + 1) % 3",)]))
+        repeatable = one_in(draw, 2)
+        clauses = (*after, *writes, f"returns {replies}")
+        plan.messages.append(Message(f"q{number}", path, asker, "Log", (), clauses, repeatable))
+        for letter, (parameters, _) in zip("ab", answers, strict=False):
+            reply = Message(f"r{number}{letter}", path, "Log", asker, parameters, (), repeatable, is_reply=True)
+            plan.messages.append(reply)
+    return plan
+
+
+_W, _B = ("w", "0..2"), ("b", "bool")
+_ANSWERS = (
+    (((_W,), "(w)"),),
+    (((_W, _B), "(w, b) set b := true"),),
+    (((_W,), "(w) if w > 0 set w := w - 1"), ((), "")),
+    (((), " if b set b := w > 1, w := 2"), ((_B,), "(b) if w < 2 set b := !b")),
+)
+"""Answers of a record: the parameters of each, and its text."""
+
+
 def _variables(draw: st.DrawFn, plan: Plan) -> None:
     owners = [*plan.singles[:2], *([plan.family] if plan.family else [])]
     for number in range(draw(st.sampled_from([0, 0, 1, 1, 2]))):

@@ -24,7 +24,7 @@ any_names = st.sampled_from(
     _PLAIN
     + _OPERATOR_WORDS
     + _CONTEXTUAL
-    + ("channel", "var", "sync", "unordered", "fifo", "lossy", "duplicating", "expires")
+    + ("channel", "var", "sync", "unordered", "fifo", "lossy", "duplicating", "expires", "record", "returns", "else")
 )
 family_names = st.sampled_from(_PLAIN + _CONTEXTUAL)
 """Names that may have indices: those of operators and before roles may not."""
@@ -156,9 +156,26 @@ _clause_kinds: st.SearchStrategy[ast.Clause] = st.one_of(
 )
 
 
+_reply_clauses: st.SearchStrategy[ast.ReplyClause] = st.one_of(
+    st.builds(ast.If, expressions(), span=_here),
+    st.builds(ast.Means, _some(_operations, 1), span=_here),
+    *(st.builds(kind, _some(_assignments, 1), span=_here) for kind in (ast.Set, ast.OnReceipt)),
+)
+_replies = st.builds(ast.Reply, names, _some(names), _some(_reply_clauses), span=_here)
+
+
 @st.composite
 def _clauses(draw: st.DrawFn) -> ast.Clause:
     return draw(_clause_kinds)
+
+
+@st.composite
+def _all_clauses(draw: st.DrawFn) -> tuple[ast.Clause, ...]:
+    """Draw the clauses of a message; what follows `returns` belongs to the answers."""
+    clauses = draw(st.lists(_clauses(), max_size=3))
+    if draw(st.integers(0, 5)) == 5:
+        clauses.append(ast.Returns(tuple(draw(st.lists(_replies, min_size=1, max_size=3))), span=NOWHERE))
+    return tuple(clauses)
 
 
 _verdicts = st.sampled_from(("holds", "fails"))
@@ -227,8 +244,8 @@ _channels = _some_channels()
 
 _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
     st.one_of(
-        st.builds(ast.Role, names, _maybe, _some(_variables), docs, span=_here),
-        st.builds(ast.Message, names, refs, _some(refs, 1), _some(_payloads), _some(_clauses()), docs, span=_here),
+        st.builds(ast.Role, names, _maybe, _some(_variables), st.booleans(), docs, span=_here),
+        st.builds(ast.Message, names, refs, _some(refs, 1), _some(_payloads), _all_clauses(), docs, span=_here),
         st.builds(ast.Choice, _some(refs, 1), span=_here),
         st.builds(ast.Fact, names, expressions(), docs, span=_here),
         st.builds(

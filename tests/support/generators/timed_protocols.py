@@ -174,15 +174,10 @@ def divided_plans(draw: st.DrawFn) -> Plan:
         _renamed(draw(contended_plans(most_messages=2, sync=sync)), letter, has_hub)
         for letter in "xyz"[: 2 if draw(st.booleans()) else draw(st.integers(2, 3))]
     ]
-    return Plan(
-        tuple(dict.fromkeys(role for part in parts for role in part.singles)),
-        None,
-        sync,
-        *(
-            [one for part in parts for one in getattr(part, kind)]
-            for kind in ("variables", "messages", "commitments", "facts", "choices", "unordered", "faults")
-        ),
-    )
+    plan = Plan(tuple(dict.fromkeys(role for part in parts for role in part.singles)), None, sync)
+    for kind in ("variables", "messages", "commitments", "facts", "choices", "unordered", "faults"):
+        setattr(plan, kind, [one for part in parts for one in getattr(part, kind)])
+    return plan
 
 
 def _renamed(plan: Plan, letter: str, has_hub: bool) -> Plan:
