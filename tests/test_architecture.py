@@ -97,6 +97,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "decision",
         "compilation",
     },
+    "guard": {"logs", "monitoring"},
     "mining": {"logic", "system", "decision", "logs", "report", "monitoring"},
     "workers": {"runtime"},
     "project": {"source", "runtime", "diagnostics", "settings", "compilation"},
@@ -152,6 +153,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "compilation",
         "parameterised",
         "monitoring",
+        "guard",
         "mining",
         "sweeps",
         "workers",
@@ -160,7 +162,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
         "__init__",
     },
     "api": {"source", "checking", "compilation", "decision", "system"},
-    "__init__": {"api", "monitoring"},
+    "__init__": {"api", "guard", "monitoring"},
     "__main__": {"cli"},
 }
 """The parts in their order; each imports itself, `records`, `control_characters`, `language` and these."""
@@ -181,6 +183,7 @@ _AT_HOME = {
     "distributed": "sweeps",
     "pyarrow": "sweeps",
     "psutil": "workers",
+    "opentelemetry": "guard",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""
 

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from cplc.api import compile as compile
     from cplc.api import decide as decide
     from cplc.api import verify as verify
+    from cplc.guard.guard import Guard as Guard
     from cplc.monitoring.monitor import Monitor as Monitor
 
-__all__ = ["Monitor", "__version__", "compile", "decide", "verify"]
+__all__ = ["Guard", "Monitor", "__version__", "compile", "decide", "verify"]
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # a type checker that saw this would accept every name
@@ -21,6 +22,10 @@ if not TYPE_CHECKING:  # a type checker that saw this would accept every name
     def __getattr__(name: str) -> object:
         """Load a public name when it is first used."""
         match name:
+            case "Guard":
+                from cplc.guard.guard import Guard
+
+                return Guard
             case "Monitor":
                 from cplc.monitoring.monitor import Monitor
 

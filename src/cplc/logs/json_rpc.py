@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import PurePath
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 from cplc.logs.events import TOO_DEEP, Garbage, More, Record, Stream
 from cplc.logs.har import har_records
@@ -64,7 +65,7 @@ def transcript_records(
     stream: Stream, first: bytes, name: str, dialect: Dialect, start: int, more: More
 ) -> Iterator[Record | Garbage]:
     """Yield the records behind a position, which counts them. ``first`` are the first bytes of the stream."""
-    transcript = _Transcript(dialect, PurePath(name).name)
+    transcript = Transcript(dialect, PurePath(name).name)
     number = 0
     for one in _transcribed(transcript, stream, first, name, more):
         if isinstance(one, Garbage):
@@ -76,7 +77,7 @@ def transcript_records(
 
 
 def _transcribed(
-    transcript: _Transcript, stream: Stream, first: bytes, name: str, more: More
+    transcript: Transcript, stream: Stream, first: bytes, name: str, more: More
 ) -> Iterator[Record | Garbage]:
     if _HAR.match(first.removeprefix(codecs.BOM_UTF8)):
         yield from _archived(transcript, stream, name)
@@ -92,7 +93,7 @@ def _transcribed(
     yield from transcript.rest()
 
 
-def _archived(transcript: _Transcript, stream: Stream, name: str) -> Iterator[Record | Garbage]:
+def _archived(transcript: Transcript, stream: Stream, name: str) -> Iterator[Record | Garbage]:
     """Yield the messages in the bodies of an HTTP archive; bodies with other content are left out."""
     for one in har_records(stream, name, 0):
         if isinstance(one, Garbage):
@@ -118,7 +119,7 @@ def _is_lines(first: bytes) -> bool:
     return bool(rest.strip()) and line.rstrip().endswith(b"]") and rest.lstrip()[:1] in b'[{"d'
 
 
-def _line(transcript: _Transcript, line: Line | Garbage, name: str) -> Iterator[Record | Garbage]:
+def _line(transcript: Transcript, line: Line | Garbage, name: str) -> Iterator[Record | Garbage]:
     if isinstance(line, Garbage):
         yield line
         return
@@ -203,11 +204,13 @@ class _Request:
 
 
 @dataclass
-class _Transcript:
+class Transcript:
     """Pairs responses with requests, and tasks with the requests that began them."""
 
     dialect: Dialect
     name: str
+    is_live: bool = False
+    """True where messages are decided on as they come: no request is held, and one that begins a task is a new case."""
     _pending: OrderedDict[tuple[str, str], list[_Request]] = field(default_factory=OrderedDict)
     _states: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
@@ -227,7 +230,9 @@ class _Transcript:
     def _message(self, message: dict[str, Any], place: str, context: dict[str, object]) -> Iterator[Record | Garbage]:
         session = str(context.get("session") or "")
         given = {key: one for key, one in context.items() if one is not None}
-        fields = {**message, **given, "session": session or self.name}
+        # Other members are left out: nobody may name the task or the state of a message but by JSON-RPC.
+        members: dict[str, Any] = {key: message[key] for key in _MEMBERS if key in message}
+        fields: dict[str, Any] = {**given, **members, "session": session or self.name}
         identity = _identity(message)
         if isinstance(message.get("method"), str):
             yield from self._request(fields, place, session, identity)
@@ -236,7 +241,7 @@ class _Transcript:
         elif identity is None and "error" in message:
             yield self._record(fields | {"type": "error", "direction": "response", "message": "error"}, place)
         elif self.dialect == "a2a" and _pushed(message):
-            yield from self._push(fields, place)
+            yield from self._push(message, fields, place)
         else:
             yield Garbage(place, "this is no message of JSON-RPC: it has neither a method nor a result nor an error")
 
@@ -265,7 +270,10 @@ class _Transcript:
         if identity is None:
             yield self._record(fields, place)
             return
-        is_held = not fields.get("task") and self._begins_task(operation, params)
+        begins = not fields.get("task") and self._begins_task(operation, params)
+        is_held = begins and not self.is_live
+        if begins and self.is_live:
+            fields["new_case"] = uuid4().hex
         request = _Request(fields, place, operation, sender, is_held)
         requests = self._pending.setdefault((session, identity), [])
         if replaced := [one for one in requests if sender is None or one.sender in (None, sender)]:
@@ -298,7 +306,7 @@ class _Transcript:
         fields |= {"direction": "response", "operation": request.operation, "method": request.fields["method"]}
         if isinstance(request.fields.get("params"), dict):
             fields["request"] = {"params": request.fields["params"]}
-        fields |= {key: request.fields[key] for key in ("task", "context", "tool") if key in request.fields}
+        fields |= {key: request.fields[key] for key in ("task", "context", "tool", "new_case") if key in request.fields}
         fields |= self._outcome(fields, request.operation)
         if request.is_held:
             request.is_held = False
@@ -311,9 +319,13 @@ class _Transcript:
         self._with_parties(fields, _other(request.sender) if request.sender else sender)
         yield self._record(fields, place)
 
-    def _push(self, fields: dict[str, Any], place: str) -> Iterator[Record]:
-        pushed = {key: fields[key] for key in _PAYLOADS if key in fields} or dict(fields)
-        fields |= {"direction": "notification", "operation": "push", **self._outcome({"result": pushed}, "push")}
+    def _push(self, pushed: dict[str, Any], fields: dict[str, Any], place: str) -> Iterator[Record]:
+        fields |= {
+            "result": pushed,
+            "direction": "notification",
+            "operation": "push",
+            **self._outcome({"result": pushed}, "push"),
+        }
         self._with_parties(fields, "server")
         yield self._record(fields, place)
 
@@ -369,7 +381,12 @@ class _Transcript:
 
     def _record(self, fields: dict[str, Any], place: str) -> Record:
         if self.dialect == "a2a":
-            case = fields.get("task") or fields.get("context") or f"{fields['session']} {fields.get('id', '')}"
+            case = (
+                fields.get("new_case")
+                or fields.get("task")
+                or fields.get("context")
+                or f"{fields['session']} {fields.get('id', '')}"
+            )
         else:
             case = fields["session"]
         return Record(place, 0, {**fields, "case": str(case)})
@@ -426,7 +443,11 @@ def _context(around: Mapping[str, Any]) -> dict[str, object]:
     return {**plain_fields, "time": time, "session": session, "sender": sender}
 
 
-_OWN: Final = frozenset(["jsonrpc", "id", "method", "params", "result", "error", "type", "message", "direction"])
+_MEMBERS: Final = ("jsonrpc", "id", "method", "params", "result", "error")
+_DERIVED: Final = ("task", "context", "state", "repeated", "tool", "operation", "request", "case", "code", "new_case")
+_OWN: Final = frozenset(
+    ["jsonrpc", "id", "method", "params", "result", "error", "type", "message", "direction", *_DERIVED]
+)
 
 
 def _party(value: object) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta, tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.language.durations import duration_text
 from cplc.logs.events import Event, Garbage
+from cplc.logs.mapping import Vocabulary, vocabulary_of
 from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
 from cplc.monitoring.case_state import Case, MonitorTotals, ReorderBuffer
@@ -86,6 +88,7 @@ class Monitor:
         """True if any number of ticks may pass between two events."""
         tick = None if tick == "none" else tick
         _check(protocol, tick, skew)
+        self._protocol = protocol
         self._by_key: InstancesByKey | None = None
         if protocol.model.blocks:
             from cplc.compilation.any_number import with_one_key
@@ -272,6 +275,12 @@ class Monitor:
     def system(self) -> System:
         return self._tracker.system
 
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names and the payloads of the protocol, for mappings."""
+        players = frozenset(participant.name for participant in self._model.participants)
+        return vocabulary_of(self._protocol.system, players)
+
     @property
     def tracker(self) -> StateTracker:
         """The state tracker, for observers of more than findings."""
@@ -301,6 +310,12 @@ class Monitor:
     def case_closed(self, case: str) -> bool:
         """Tell whether a case has ended, as long as the monitor remembers it."""
         return self._ended.get(case) == "over"
+
+    def is_lost(self, event: Event) -> bool:
+        """Tell whether the case of an event was given up, since too many states are possible: nothing is decided."""
+        name = event.case if self._by_key is None else self._by_key.routed(event).case
+        open_case = self._cases.get(name)
+        return open_case is not None and open_case.states == _LOST
 
     def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
         """Return the status of every commitment and claim of a case."""

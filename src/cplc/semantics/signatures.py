@@ -308,7 +308,8 @@ class SymbolCollector:
         shape = Note("as in `for each order: id { var Bank.charges: 0..3 = 0 … }`")
         if len(scope.chain) != 1 or not isinstance(scope.chain[0].domain, resolved.KeyDomain):
             message = "A variable stands in the braces of its role or, one for each key, in a block `for each`"
-            self._problems.report(rules.MISPLACED_DECLARATION, memory.name.span, message, shape)
+            in_role = Note("a variable belongs to a role: `role Name { var v: 0..3 = 0 }`")
+            self._problems.report(rules.MISPLACED_DECLARATION, memory.name.span, message, in_role, shape)
             return
         role, *rest = memory.name.segments
         if len(rest) != 1 or role.indices or rest[0].indices:
