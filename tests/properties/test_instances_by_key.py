@@ -12,6 +12,8 @@ from tests.reference.states import TooLarge
 from tests.support.generators.keyed_blocks import Order, orders
 from tests.support.random_examples import examples
 
+from cplc.compatibility.compare import compare
+from cplc.compatibility.matching import Match
 from cplc.compilation import CplCompilation, EngineName
 from cplc.language.words import CHECKS
 from cplc.source import Source
@@ -167,3 +169,24 @@ def test_numbered_instance_beside_terminal_is_not_proved() -> None:
     """With the instances that a formula relates and no more, it may name all of them without a quantifier."""
     text = _TEXT.format(formula="AG (sent(m[1]) -> !terminal)")
     assert _answers(_compilation(text), ["p"]) in (["unknown"], ["fails"])
+
+
+@examples(12)
+@given(orders(), orders())
+def test_one_instance_shows_what_a_new_version_breaks(old: Order, new: Order) -> None:
+    found = []
+    for count in ("", "1", "2"):
+        versions = _compilation(old.keyed(), count), _compilation(new.keyed(), count)
+        before, after, notes = versions[0].comparable_with(versions[1])
+        comparison = compare(Match(before.system, after.system, {}))
+        assume(not comparison.newly.incomplete and not comparison.no_longer.incomplete)
+        assert bool(notes) is not bool(count)
+        found.append((comparison.is_breaking, comparison.has_lost))
+    assert len(set(found)) == 1, found
+
+
+def test_an_export_says_that_it_has_a_few_of_any_number() -> None:
+    text = "protocol P { role A role B for each k: id { A -> B : m } property p: forall x in k: AG (m[x] -> m[x]) }"
+    asked = _compilation(f"cpl 2\n{text}")
+    assert "instances of k: 2, of any number" in asked.export("smv", asked.questions(["p"])).text
+    assert "of any number" not in _compilation(f"cpl 2\n{text}", "2").export("smv", asked.questions(["p"])).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -94,6 +95,7 @@ def command(
             languages = f"`{old}` is in {before.language}, `{new}` in {after.language}"
             raise click.UsageError(f"{languages}: both versions must be in one language")
         # Warnings are reported by `check`; here only errors matter, which prevent the comparison.
+        before, after, notes = before.comparable_with(after)
         match = Match(before.system, after.system, dict(renames))
         _refuse(match.unused(), f"`{new}` has nothing called")
         _refuse(match.clashes(), "with these renames two things would be called")
@@ -102,7 +104,7 @@ def command(
                 f"`{old}` and `{new}` have fewer than two roles in common; match renamed roles with "
                 f"--rename {(*match.only_new, 'NEW')[0]}={(*match.only_old, 'OLD')[0]}"
             )
-        return compare(match, after.verdict_changes(before)), ()
+        return replace(compare(match, after.verdict_changes(before)), notes=notes), ()
 
     run = CommandRun(form, colour, limits)
     comparison = run.compute(work, "comparing")

@@ -44,6 +44,8 @@ class Comparison:
     """Traces of the old version that the new one does not have."""
     verdicts: tuple[VerdictChange, ...] = ()
     """The formulas of a model in ISPL whose verdicts differ."""
+    notes: tuple[str, ...] = ()
+    """Notes on what the compared systems stand for."""
 
     @property
     def lost_roles(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from cplc.checking.any_number import OF_ONE_INSTANCE, Instances, unproved
 if TYPE_CHECKING:
     from cplc.checking.results import Question
     from cplc.compilation.cpl import CplCompilation
-    from cplc.compilation.interface import BoundQuestion
+    from cplc.compilation.interface import BoundQuestion, Compilation
     from cplc.semantics.model import Check, CheckedModel
     from cplc.system.model import System
 
@@ -38,6 +38,33 @@ def check_of_one_instance(compilation: CplCompilation, name: str, declared: Chec
     if bound is None:
         return None
     return replace(bound, question=replace(bound.question, system=bound.question.system or bound.system))
+
+
+def with_instances(compilation: CplCompilation, counts: Mapping[str, int]) -> CplCompilation:
+    """Return the protocol with these numbers of instances of its blocks, unless its parameters give others."""
+    given = {one.key: str(counts[one.key]) for one in compilation.model.blocks}
+    return replace(compilation, parameters={**given, **compilation.parameters}, _systems={}, _divisions={})
+
+
+def with_same_instances(old: Compilation, new: Compilation) -> tuple[Compilation, Compilation, tuple[str, ...]]:
+    """Return two versions with the same numbers of instances, and notes on what these stand for.
+
+    Instances are factors of a product, and inclusion between the traces of factors implies that between the products.
+    So one instance is enough; where a file names others, it is the larger number of both versions.
+    """
+    from cplc.compilation.cpl import CplCompilation
+
+    if not isinstance(old, CplCompilation) or not isinstance(new, CplCompilation):
+        return old, new, ()
+    blocks = (*old.model.blocks, *new.model.blocks)
+    if not blocks:
+        return old, new, ()
+    counts: dict[str, int] = {one.key: 1 for one in blocks}
+    if not (old.with_one_instance.ok and new.with_one_instance.ok):
+        for one in blocks:
+            counts[one.key] = max(counts[one.key], one.instances)
+    notes = (_standing_for(one.key, counts[one.key]) for one in blocks if not one.is_fixed)
+    return with_instances(old, counts), with_instances(new, counts), tuple(dict.fromkeys(notes))
 
 
 def with_one_key(compilation: CplCompilation) -> CplCompilation:
@@ -77,8 +104,10 @@ def for_any_number(
 
 def notes_on_instances(model: CheckedModel) -> tuple[str, ...]:
     """Return the notes on instances that stand for any number."""
-    return tuple(
-        f"{one.instances} instances of `for each {one.key}` stand for any number, since they share nothing"
-        for one in model.blocks
-        if not one.is_fixed
-    )
+    return tuple(_standing_for(one.key, one.instances) for one in model.blocks if not one.is_fixed)
+
+
+def _standing_for(key: str, count: int) -> str:
+    if count == 1:
+        return f"one instance of `for each {key}` stands for any number, since instances share nothing"
+    return f"{count} instances of `for each {key}` stand for any number, since they share nothing"

@@ -428,8 +428,9 @@ class CplCompilation(Compilation):
     @cached_property
     def with_one_instance(self) -> CplCompilation:
         """The protocol with one instance of each block with a key that stands for any number."""
-        given = {**{one.key: "1" for one in self.model.blocks}, **self.parameters}
-        return replace(self, parameters=given, _systems={}, _divisions={})
+        from cplc.compilation.any_number import with_instances
+
+        return with_instances(self, {one.key: 1 for one in self.model.blocks})
 
     @cached_property
     def _data_notes(self) -> tuple[str, ...]:
@@ -664,18 +665,17 @@ class CplCompilation(Compilation):
         keys = [key for key, system in self._systems.items() if any(one.system is system for one in together)]
         views = frozenset(view for (views, _, _), _ in keys for view in views)
         recalled = frozenset(move for (_, recalled, _), _ in keys for move in recalled)
-        questions = [one.question for one in together]
         return Request(
             alone or self.system_with(views, recalled),
             [
                 ExportedFormula(q.name, q.formula, q.text, q.assuming, None if q.kind == "formula" else q.expected)
-                for q in questions
+                for q in (one.question for one in together)
             ],
             Origin(self.source.name, __version__),
             states,
             tuple(
-                f"`{one.question.name}`, whose system has more variables, for bounds in ticks or views; --property "
-                f"{one.question.name} exports it alone"
+                f"`{one.question.name}`, whose system has other variables, for instances, bounds in ticks or views; "
+                f"--property {one.question.name} exports it alone"
                 for one in bound_questions
                 if one not in together
             ),

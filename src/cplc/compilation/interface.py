@@ -241,6 +241,12 @@ class Compilation(ABC):
 
     # --- versions
 
+    def comparable_with(self, new: Compilation) -> tuple[Compilation, Compilation, tuple[str, ...]]:
+        """Return both versions with the same numbers of instances by key, and notes on what these stand for."""
+        from cplc.compilation.any_number import with_same_instances
+
+        return with_same_instances(self, new)
+
     def verdict_changes(self, old: Compilation) -> tuple[VerdictChange, ...]:
         """Return the formulas of an old version whose verdicts are others here."""
         return ()

@@ -185,6 +185,7 @@ def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
             (f"values of {', '.join(one.names)}", f"{len(one.values)}, which stand for any number")
             for one in model.data
         ),
+        *((f"instances of {one.key}", f"{one.instances}, of any number") for one in model.blocks if not one.is_fixed),
         ("channels", "sync" if model.sync else "async"),
     )
 

@@ -60,6 +60,7 @@ def comparison_data(comparison: Comparison) -> Data:
         "no_longer": [_novelty_data(match.old, one) for one in comparison.no_longer.novelties],
         **({"verdicts": [_verdict_data(one) for one in comparison.verdicts]} if match.old.players else {}),
         "unknown": list(_reasons(comparison)),
+        **({"notes": list(comparison.notes)} if comparison.notes else {}),
     }
 
 
@@ -83,6 +84,7 @@ def _scope(comparison: Comparison, old: str, new: str) -> Iterator[str]:
     yield f"new: {new}"
     what = "actions of" if match.old.players else "messages between"
     yield f"compared: {what} {_joined(match.agents_with_choice if match.old.players else match.roles)}"
+    yield from (f"note: {note}" for note in comparison.notes)
     for version, roles in (("old", match.only_old), ("new", match.only_new)):
         if roles:
             verb = "is" if len(roles) == 1 else "are"
