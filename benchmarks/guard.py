@@ -86,13 +86,13 @@ def main() -> None:
         random = Random(0)
         for number in range(options.kills):
             journal = folder / f"kill.{number}"
-            left = kill_a_sender(folder / "shop.cpl", journal, random.uniform(0.005, 0.1))
+            sent_cases = kill_a_sender(folder / "shop.cpl", journal, random.uniform(0.005, 0.1))
             with Guard.load(folder / "shop.cpl", journal=journal) as guard:
-                lost += sum(guard.allowed("Buyer", case).may("order") for case in left)
-            sent += len(left)
+                lost += sum(guard.allowed("Buyer", case).may("order") for case in sent_cases)
+            sent += len(sent_cases)
             journal.unlink()
         if options.kills:
-            print(f"{options.kills} kills: {sent:,} messages had left, {lost} of them were lost")
+            print(f"{options.kills} kills: {sent:,} messages were sent, {lost} of them were lost")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ _MAX_EVALUATED_STATES = 20_000
 _MAX_DENOMINATOR = 1_000_000
 
 Point = tuple[Number, ...]
-"""The lower bounds of the figures of a plan, one for each objective."""
+"""The lower bounds that a plan has, one for each objective."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class HalfSpace:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """At least so much of a figure, or more."""
+    """A lower limit for a figure, which it must reach or exceed."""
 
     amount: Fraction
     is_strict: bool

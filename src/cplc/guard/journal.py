@@ -164,7 +164,7 @@ class Journal:
         if not lines or lines[0].place is None:
             # A run that was killed before its first message left no more than the beginning of a header.
             if lines and (len(lines) > 1 or not self._header().startswith(lines[0].text)):
-                raise DamagedJournal(f"`{self.path}` is no journal of a guard, or its first line is damaged")
+                raise DamagedJournal(f"`{self.path}` is not a guard's journal, or its first line is damaged")
             os.ftruncate(self._handle, 0)
             _write(self._handle, self._header())
             os.fsync(self._handle)
