@@ -1,7 +1,7 @@
 """Given plans: the situations of a document, as the participant's choice at every information set.
 
-A situation states the values of some variables that the participant sees, and applies wherever they have these values.
-The most specific of several that apply decides: one that states all that another one states, and more. Where none
+A situation states the values of some variables that the participant sees, and applies in all states in which they have
+them. The most specific of several that apply decides: one that states all that another one states, and more. Where none
 applies the participant waits.
 
 Situations concern the independent components that they are about; one that mentions several joins them. Components
@@ -122,7 +122,7 @@ class GivenPlan:
         return self._is_mentioned(component) or not self._never.isdisjoint(component.steps)
 
     def _is_silent(self, component: Component) -> bool:
-        """Return whether the document says of a component only what is never sent there."""
+        """Return whether the document names a component only by steps that are never taken."""
         return self._is_named(component) and not self._is_mentioned(component)
 
     def _is_mentioned(self, component: Component) -> bool:
@@ -168,7 +168,7 @@ class GivenPlan:
         yield from rules.values()
 
 
-_SEVERAL = "it has several steps of which the document says that each is best at some time, not when; keep one of them"
+_SEVERAL = "it has several steps, and nothing tells when to take which; keep one of them"
 
 
 _COUNTED = "no given plan can be played in a model so large that agents which can be exchanged are only counted"
@@ -181,7 +181,7 @@ class PlayedPlan:
         self._given = given
         self._rules = given.rules_of(cache)
         self.unnamed: list[_Observation] = []
-        """What differs from the start in situations that the plan reaches and does not name: it waits there."""
+        """The situations that the plan reaches and does not name, by what differs from the start: it waits there."""
         parts = parts_of(cache, aspects, cache.rewards, given.joined)
         self.plans = tuple(plan for part in parts for plan in self._of_part(part))
         self.problem = PlanProblem(cache, aspects, [plan.part for plan in self.plans])
@@ -229,12 +229,11 @@ class PlayedPlan:
             for each in rules:
                 applying = _most_specific([one for one in each if all(values[at] == value for at, value in one.sees)])
                 is_named = is_named or bool(applying)
-                wanted = {one.choice: one.where for one in applying}
-                if len(wanted) > 1:
-                    doubtful.setdefault(place, " and ".join(wanted.values()))
-                choice = next(iter(wanted), NO_STEP)
-                if choices[place] == NO_STEP and choice in offered:
-                    choices[place] = choice
+                demands = {one.choice: one.where for one in applying if one.choice in offered}
+                if len(demands) > 1:
+                    doubtful.setdefault(place, " and ".join(demands.values()))
+                if choices[place] == NO_STEP:
+                    choices[place] = next(iter(demands), NO_STEP)
             if not is_named:
                 unnamed[place] = self._changes(named)
         plan = PartPlan(part, whole, range(len(model)), choices)

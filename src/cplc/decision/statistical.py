@@ -110,7 +110,7 @@ class AspectEstimate:
     bounds: Bounds
     """Confidence interval of the probability under this scheduler, for each aspect separately."""
     guaranteed: Bounds | None = None
-    """What a given plan guarantees."""
+    """The figure that a given plan guarantees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class ValueEstimate:
     bounds: Bounds
     """Confidence interval; infinite where the values of runs have no known bounds."""
     guaranteed: Bounds | None = None
-    """What a given plan guarantees."""
+    """The figure that a given plan guarantees."""
 
     aspect: Aspect = "value"
 
