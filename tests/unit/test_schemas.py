@@ -70,8 +70,11 @@ def test_other_analyses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     circles.write_text(_CIRCLES, encoding="utf-8")
     wrong = tmp_path / "wrong.cpl"
     wrong.write_text("protocol P { role }", encoding="utf-8")
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"situations": [{"sees": {"ask[1]": true}, "steps": ["offer[1]"]}]}', encoding="utf-8")
     for words in (
         [market, "--agent", "Tom", "--exact"],
+        [market, "--agent", "Tom", "--runs", "50", "--plan", str(plan)],
         [market, "--agent", "Tom", "--runs", "50", "--scheduler", "worst-seen"],
         [market, "--agent", "Tom", "--compare", market, "-C", "pieces=1"],
         [str(circles)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +27,7 @@ from cplc.cli.options import (
     seed_option,
 )
 from cplc.cli.output import AnyFormat, Colour
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import diagnostics_data, in_order
 from cplc.records import dataclass
@@ -33,6 +35,7 @@ from cplc.records import dataclass
 if TYPE_CHECKING:
     from cplc.compilation.findings import Finding, FindingPair
     from cplc.compilation.participants import ParticipantQuery
+    from cplc.decision.plan_document import PlanDocument
     from cplc.decision.statistical import Scheduler
 
 
@@ -51,6 +54,7 @@ Examples:
   cplc analyze examples/ecommerce.cpl -D copies=50 --format json
   cplc analyze examples/marketplace.cpl --agent Tom --compare examples/marketplace.cpl -C pieces=1
   cplc analyze examples/marketplace.cpl --runs 10000 --scheduler worst-seen
+  cplc analyze examples/translation.cpl --agent Tara --runs 10000 --plan plan.json
 """,
 )
 @many_files_options
@@ -91,6 +95,12 @@ Examples:
     show_default=True,
     help="Resolve nondeterminism in --runs: by the computed strategy against its worst adversary, at random, or by the "
     "worst or best of several sampled schedulers.",
+)
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Play this plan in --runs: a JSON document of `cplc analyze`, or one plan in the same form.",
 )
 @click.option(
     "--confidence",
@@ -136,6 +146,7 @@ def command(
     runs: int | None,
     seed: int,
     scheduler: Scheduler,
+    plan: Path | None,
     confidence: float,
     other: str | None,
     other_parameters: Sequence[tuple[str, str]],
@@ -153,8 +164,13 @@ def command(
         raise click.UsageError("standard input can be read only once")
     if runs is not None and (exact or fairness == "off" or reduction == "off"):
         raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
+    if plan is not None and runs is None:
+        raise click.UsageError("--plan requires --runs")
+    if plan is not None and scheduler != "computed":
+        raise click.UsageError("--plan cannot be combined with --scheduler: the others decide in the worst way for it")
     if semantics == "paper" and (runs is not None or fairness == "off"):
         raise click.UsageError("--semantics paper has no runs to sample and no fairness to switch off")
+    document = None if plan is None else _plan_document(plan)
     other_options = replace(options, parameters=dict(other_parameters), protocol=None)
 
     def work() -> Iterator[tuple[Diagnostic, ...] | list[str] | Finding | FindingPair]:
@@ -172,17 +188,24 @@ def command(
         if not queries or (other is not None and not beside):
             return
         yield names
+        if document is not None and document.agent is None and document.plan is not None and len(set(names)) > 1:
+            raise click.UsageError(
+                f"the plan of `{plan}` names no agent; choose one by --agent: {', '.join(dict.fromkeys(names))}"
+            )
         analysis_options = AnalysisOptions(exact, fairness == "on", reduction == "on", semantics=semantics)
         for one in queries:
             if runs is not None:
-                yield estimate_finding(one, Sampling(runs, seed, scheduler, confidence))
-                continue
-            finding = analysis_finding(one, analysis_options)
-            if other is None:
+                with _reasons(plan):
+                    stated = None if document is None else document.plan_of(one.participant.name, one.assumption)
+                    finding = estimate_finding(one, Sampling(runs, seed, scheduler, confidence), stated)
                 yield finding
+                continue
+            analysed = analysis_finding(one, analysis_options)
+            if other is None:
+                yield analysed
             else:
                 again = next(it for it in beside if it.participant.name == one.participant.name)
-                yield FindingPair(finding, analysis_finding(again, analysis_options), labels)
+                yield FindingPair(analysed, analysis_finding(again, analysis_options), labels)
 
     labels = _labels(file, options, other or "", other_options)
     run = CommandRun(form, colour, limits)
@@ -212,6 +235,31 @@ def _asked(
             f"`{file}` declares no agent to analyze; `cplc new NAME --template participant` shows one"
         )
     return queries
+
+
+def _plan_document(path: Path) -> PlanDocument:
+    """Return the document with the plan; raise `click.UsageError` if it has none."""
+    from cplc.decision.plan_document import MAX_PLAN_BYTES, plan_document
+    from cplc.runtime.file_access import read_bytes
+
+    with _reasons(path):
+        try:
+            return plan_document(read_bytes(path, MAX_PLAN_BYTES, or_pipe=True).decode("utf-8-sig"))
+        except OSError as problem:
+            raise click.UsageError(f"cannot read `{path}`: {problem.strerror or problem}") from None
+        except UnicodeDecodeError:
+            raise click.UsageError(f"cannot read `{path}`: it is not UTF-8") from None
+
+
+@contextmanager
+def _reasons(path: Path | None) -> Iterator[None]:
+    """Refuse a plan that cannot be played, with the reason."""
+    from cplc.decision.plan_document import UnreadablePlan
+
+    try:
+        yield
+    except UnreadablePlan as problem:
+        raise click.UsageError(f"`{path}` cannot be played: {printable(str(problem))}") from None
 
 
 def _require_paper_constructs(file: str, queries: Sequence[ParticipantQuery]) -> None:

@@ -19,6 +19,7 @@ from cplc.compilation.participants import (
     line_result,
     thresholds_of,
 )
+from cplc.decision.plan_document import StatedPlan
 from cplc.decision.results import Analysis
 from cplc.decision.statistical import Estimate, Sampling
 from cplc.records import dataclass
@@ -199,7 +200,7 @@ def analysis_finding(query: ParticipantQuery, options: AnalysisOptions) -> Analy
     return AnalysisFinding(query, perf_counter() - began, analysis)
 
 
-def estimate_finding(query: ParticipantQuery, sampling: Sampling) -> EstimateFinding:
+def estimate_finding(query: ParticipantQuery, sampling: Sampling, plan: StatedPlan | None = None) -> EstimateFinding:
     began = perf_counter()
-    estimate = estimate_participant(query, sampling)
+    estimate = estimate_participant(query, sampling, plan)
     return EstimateFinding(query, perf_counter() - began, estimate)

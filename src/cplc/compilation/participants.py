@@ -11,10 +11,12 @@ from cplc.checking.results import Question, Result
 from cplc.compilation.cpl import CplCompilation
 from cplc.compilation.interface import BoundQuestion, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
+from cplc.decision.given_plans import GivenPlan
 from cplc.decision.mdp import Semantics
 from cplc.decision.next_send import Adviser
+from cplc.decision.plan_document import StatedPlan
 from cplc.decision.results import VERDICT_OF_PLAN, LineResult
-from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate
+from cplc.decision.statistical import AspectEstimate, Estimate, Sampling, estimate, estimate_of_plan
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.lowering.participants import lower_participant, participant_views, with_conformance_of_the_paper
@@ -123,12 +125,23 @@ def adviser(compilation: CplCompilation, name: str) -> Adviser:
     return Adviser(query.system, query.participant, tuple(filter(None, lines)), frozenset(query.assumed))
 
 
-def estimate_participant(query: ParticipantQuery, sampling: Sampling) -> Estimate:
-    """Return the estimate by random runs."""
-    result = estimate(query.system, query.participant, sampling, frozenset(query.assumed))
+def estimate_participant(query: ParticipantQuery, sampling: Sampling, plan: StatedPlan | None = None) -> Estimate:
+    """Return the estimate by random runs: of a given plan, if there is one; raise `UnreadablePlan` if it is unfit."""
+    assumed = frozenset(query.assumed)
+    if plan is None:
+        result = estimate(query.system, query.participant, sampling, assumed)
+    else:
+        given = GivenPlan(query.system, query.participant, plan)
+        result = estimate_of_plan(query.system, query.participant, sampling, assumed, given)
     missing = {one.aspect for one in query.thresholds} - {figure.aspect for figure in result.figures}
     plain = tuple(
-        AspectEstimate(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
+        AspectEstimate(
+            figure.aspect,
+            sampling.runs if figure.guaranteed is _ALWAYS else 0,
+            0,
+            figure.guaranteed,
+            None if plan is None else figure.guaranteed,
+        )
         for figure in _PLAIN
         if figure.aspect in missing
     )

@@ -109,10 +109,15 @@ def guarantees(
 
 def problem_of(system: System, participant: Participant, aspect: Aspect, assumed: frozenset[str]) -> PlanProblem:
     """Return the problem of one figure alone, for a participant that takes part, in a model that is soon built."""
+    return PlanProblem(cache_of(system, participant, assumed), (aspect,))
+
+
+def cache_of(system: System, participant: Participant, assumed: frozenset[str]) -> ComponentCache:
+    """Return the models of a participant that takes part, which are soon built."""
     analysing = _Analysing(
         system, participant, assumed, exact=False, fairness=True, reduction=True, limit=MAX_SAMPLED_STATES
     )
-    return analysing.problem((aspect,), Attitude.TAKES_PART, assumed)
+    return analysing.cache(Attitude.TAKES_PART, assumed)
 
 
 class _Analysing:
@@ -526,8 +531,12 @@ def strategy_of(plans: Sequence[PartPlan], agents: Sequence[str], *, every: bool
         return None
     if counted:
         return OptimalStrategy((), True)
+    acting = {id(plan.part.built) for plan in plans if plan.part.has_choices and does_take_part([plan])}
+    silent = [plan.part for plan in plans if id(plan.part.built) in acting and not does_take_part([plan])]
     return OptimalStrategy(
-        tuple(Situation(observation, tuple(sorted(steps))) for observation, steps in situations.items()), True
+        tuple(Situation(observation, tuple(sorted(steps))) for observation, steps in situations.items()),
+        True,
+        tuple(dict.fromkeys(step for part in silent for step in part.own_steps())),
     )
 
 

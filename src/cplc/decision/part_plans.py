@@ -5,18 +5,19 @@ A part is a component of the system, or several that look alike, with an objecti
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
 from cplc.decision.component_partition import Component
 from cplc.decision.components import ComponentCache, ComponentMdp, renamed
+from cplc.decision.game import NO_STEP
 from cplc.decision.mdp import Mdp
 from cplc.decision.observation import Objective, ObservedMdp, Plan, fixed, initial_bounds, reached_states
 from cplc.decision.participation import takes_part
 from cplc.decision.results import Bounds
 from cplc.decision.rewards import StepRewards, has_unbounded_reward, with_sign_of_reward
-from cplc.decision.value_iteration import OrderedMdp
+from cplc.decision.value_iteration import OrderedMdp, step_name
 from cplc.logic.expressions import Expr, conj, conjuncts, reads
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
@@ -54,6 +55,12 @@ class Part:
         """True if plans differ here."""
         return self.counts and any(len(self.whole.model.events(action)) > 1 for _, action in self.whole.controlled())
 
+    def own_steps(self) -> Iterator[str]:
+        """Yield the names of the participant's sends in all of the components."""
+        mine = {choice for choice in self.whole.choices.values() if isinstance(choice, int) and choice != NO_STEP}
+        for member in self.members:
+            yield from (step_name(member.system, choice) for choice in sorted(mine))
+
     def state_at(self, at: int) -> State:
         values = self.built.state_at(self.states[at])
         return dict(zip(self.members[0].order, values.values(), strict=True))
@@ -80,13 +87,18 @@ class PartPlan:
         ]
 
     def decisions(self) -> Iterator[tuple[State, Hashable]]:
-        """Yield a reachable state of each information set in which the participant chooses, and its choice."""
+        """Yield a reachable state of each information set in which the participant chooses, and its choice.
+
+        The model of the plan may lack choices that were given up before it was sought.
+        """
         reached = reached_states(self.model.model)
+        observed = self.part.built.observed
+        open_states = {state for state, action in observed.controlled() if len(observed.model.events(action)) > 1}
         visited = set()
-        for state, action in self.whole.controlled():
+        for state, _ in self.whole.controlled():
             place = self.whole.sets[state]
             is_decided = place not in visited and place in self.plan
-            if is_decided and reached[state] and len(self.whole.model.events(action)) > 1:
+            if is_decided and reached[state] and self.part.states[self.origin[state]] in open_states:
                 visited.add(place)
                 yield self.part.state_at(self.origin[state]), self.plan[place]
 
@@ -134,10 +146,16 @@ def _conditions(participant: Participant, aspects: Sequence[Aspect]) -> dict[Asp
     return {aspect: condition for aspect, condition in every.items() if aspect in aspects}
 
 
-def parts_of(cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewards) -> Iterator[Part]:
-    """Yield the independent components, those that look alike as one part, with an objective for each figure."""
+def parts_of(
+    cache: ComponentCache, aspects: Sequence[Aspect], rewards: StepRewards, joined: Iterable[frozenset[str]] = ()
+) -> Iterator[Part]:
+    """Yield the independent components, those that look alike as one part, with an objective for each figure.
+
+    Each of the sets of variables in ``joined`` lies in one component.
+    """
     conditions = _conditions(cache.participant, aspects)
     connected = [reads(one) for condition in conditions.values() for one in conjuncts(condition)]
+    connected += joined
     if "benefit" in aspects:
         connected.append(_rewarded(cache))
     parts = cache.components(connected)

@@ -1,4 +1,4 @@
-"""Sampling of a computed strategy against the adversary that is computed to be worst for it.
+"""Sampling of a strategy, computed or given, against the adversary that is computed to be worst for it.
 
 The runs are those of the model that the guaranteed figure was computed from, with the participant's choices fixed. The
 confidence interval therefore covers the guaranteed figure itself.
@@ -34,10 +34,13 @@ class Played:
 
 
 class StrategySampler:
-    """Draws runs of the strategy that guarantees most for one figure; the world does its worst."""
+    """Draws runs of a strategy for one figure: of the one that guarantees most if none is given. The world does its
+    worst.
+    """
 
-    def __init__(self, problem: PlanProblem) -> None:
-        _, plans = problem.alone(0, taking_part=True)
+    def __init__(self, problem: PlanProblem, plans: Sequence[PartPlan] | None = None) -> None:
+        if plans is None:
+            _, plans = problem.alone(0, taking_part=True)
         self._parts = [_PartSampler(plan, fairness=problem.cache.fairness) for plan in plans]
         self.steps = 0
 

@@ -61,6 +61,8 @@ class OptimalStrategy:
     situations: tuple[Situation, ...]
     is_observation_based: bool
     """The optimum depends only on observations; otherwise an observing participant may attain less."""
+    never: tuple[str, ...] = ()
+    """The steps in components in which it stays silent, although the situations are about others that look alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,19 @@ from fractions import Fraction
 from hashlib import blake2b
 from math import exp, floor, fsum, inf, lgamma, log, log1p, sqrt
 from random import Random
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from cplc.decision.game import ActionKind, Game, Option, Transition
 from cplc.decision.results import Bounds, Distribution
-from cplc.logic.expressions import Expr, conj
+from cplc.logic.expressions import Expr, Value, conj
 from cplc.records import dataclass
 from cplc.runtime.context import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Event, Participant
+
+if TYPE_CHECKING:
+    from cplc.decision.given_plans import GivenPlan, PlayedPlan
+    from cplc.decision.played_strategy import StrategySampler
 
 # --- Exact confidence intervals of a binomial proportion (Clopper and Pearson 1934)
 
@@ -105,6 +109,8 @@ class AspectEstimate:
     """Number of runs without an end within the maximum length: the bounds allow both outcomes."""
     bounds: Bounds
     """Confidence interval of the probability under this scheduler, for each aspect separately."""
+    guaranteed: Bounds | None = None
+    """The figure that a given plan guarantees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ class ValueEstimate:
     mean: float
     bounds: Bounds
     """Confidence interval; infinite where the values of runs have no known bounds."""
+    guaranteed: Bounds | None = None
+    """The figure that a given plan guarantees."""
 
     aspect: Aspect = "value"
 
@@ -130,6 +138,9 @@ class Estimate:
     steps: int
     value: ValueEstimate | None = None
     """None without values, or where no run has an end."""
+    unnamed: tuple[tuple[tuple[str, Value], ...], ...] | None = None
+    """The situations that a given plan reaches and does not name, by what differs from the start there; None if none
+    was given."""
 
     @property
     def every(self) -> tuple[AspectEstimate | ValueEstimate, ...]:
@@ -201,6 +212,53 @@ def _estimate_of_computed_strategies(
         value = _value_estimate(totals, sampler.reward_range(), float(problem.rewards.unit), sampling.confidence)
         steps += sampler.steps
     return Estimate(participant.name, sampling, False, tuple(figures), None, steps, value)
+
+
+def estimate_of_plan(
+    system: System, participant: Participant, sampling: Sampling, assumed: frozenset[str], given: GivenPlan
+) -> Estimate:
+    """Return the estimate of what a given plan guarantees, beside the computed figure."""
+    from cplc.decision.analysis import cache_of
+    from cplc.decision.given_plans import PlayedPlan
+    from cplc.decision.played_strategy import StrategySampler
+
+    cache = cache_of(system, participant, assumed)
+    aspects: list[Aspect] = ["conformance"]
+    aspects += ["achievement"] if participant.goals else []
+    figures, steps = [], 0
+    unnamed: dict[tuple[tuple[str, Value], ...], None] = {}
+
+    def played(aspect: Aspect) -> tuple[PlayedPlan, StrategySampler, Random]:
+        plan = PlayedPlan(given, cache, (aspect,))
+        unnamed.update(dict.fromkeys(plan.unnamed))
+        return plan, StrategySampler(plan.problem, plan.plans), Random(f"{sampling.seed} {aspect}")
+
+    for aspect in aspects:
+        plan, sampler, chance = played(aspect)
+        good = sum(sampler.play(chance).is_success for _ in range(sampling.runs))
+        (guaranteed,) = plan.problem.figures_of(plan.plans)
+        figures.append(replace(_aspect_estimate(aspect, good, 0, sampling), guaranteed=guaranteed))
+        steps += sampler.steps
+    value = None
+    if participant.worth:
+        plan, sampler, chance = played("value")
+        benefit = plan.problem.benefit_of(plan.plans)
+        totals = [sampler.play(chance).reward for _ in range(sampling.runs)]
+        (guaranteed,) = plan.problem.figures_of(plan.plans)
+        unit = float(plan.problem.rewards.unit)
+        value = _value_estimate(totals, sampler.reward_range(), unit, sampling.confidence)
+        value = replace(value, guaranteed=guaranteed)
+        steps += sampler.steps
+        if benefit is None:
+            # The world decides about the sum, so that it is followed through all parts together.
+            plan, sampler, chance = played("benefit")
+            good = sum(sampler.play(chance).is_success for _ in range(sampling.runs))
+            (benefit,) = plan.problem.figures_of(plan.plans)
+            steps += sampler.steps
+        else:
+            good = sum(total > 0 for total in totals)
+        figures.append(replace(_aspect_estimate("benefit", good, 0, sampling), guaranteed=benefit))
+    return Estimate(participant.name, sampling, False, tuple(figures), None, steps, value, tuple(unnamed))
 
 
 def _value_estimate(

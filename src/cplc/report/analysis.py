@@ -369,6 +369,7 @@ def _advice_data(advice: OptimalStrategy) -> Data:
         "situations": [
             {"sees": dict(situation.observation), "steps": list(situation.steps)} for situation in advice.situations
         ],
+        **({"never": list(advice.never)} if advice.never else {}),
     }
 
 

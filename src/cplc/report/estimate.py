@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from cplc.decision.results import judged
+from cplc.decision.results import Bounds, judged
 from cplc.decision.statistical import CANDIDATE_SCHEDULERS, AspectEstimate, Estimate, Sampling, ValueEstimate
+from cplc.logic.expressions import Value, value_text
 from cplc.report.layout import Style, plain
-from cplc.report.number_text import number_data, number_text
+from cplc.report.number_text import bounds_text, number_data, number_text, some
 from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]
@@ -26,6 +27,8 @@ _SCHEDULERS = {
 def scheduler_text(estimate: Estimate) -> str:
     """Return in words who decides what."""
     sampling = estimate.sampling
+    if estimate.unnamed is not None:
+        return "the given plan is played, and what is open is decided in the worst way for it"
     own = ", and so does the participant" if sampling.scheduler == "best-seen" else "; the participant goes by chance"
     return f"{_SCHEDULERS[sampling.scheduler]} ({sampling.scheduler})" + (own if estimate.decides else "")
 
@@ -53,25 +56,41 @@ def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> It
     runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
     how = f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}"
     yield f"  {style(how, 'warning')}"
-    rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if thresholds else "", "")]
+    is_given = estimate.unnamed is not None
+    sure = f"{100 * sampling.confidence:.6g} % sure"
+    rows = [("", "estimate", sure, *(("guaranteed",) if is_given else ()), "asked" if thresholds else "", "")]
     for figure in estimate.every:
         mine = [one for one in thresholds if one[0].aspect == figure.aspect]
         name = "expected value" if figure.aspect == "value" else figure.aspect
-        head = (name, *_numbers(figure, sampling))
+        head = (name, *_numbers(figure, sampling), *((_guaranteed_text(figure.guaranteed),) if is_given else ()))
         for number, (threshold, _, _) in enumerate(mine):
             limit = f"{threshold.relation} {number_text(threshold.value)}"
             verdict_words = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
-            rows.append((*(("", "", "") if number else head), limit, verdict_words))
+            rows.append((*(("",) * len(head) if number else head), limit, verdict_words))
         if not mine:
             rows.append((*head, "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield f"  {'  '.join((*cells, row[4]))}"
+        yield f"  {'  '.join((*cells, row[-1]))}"
+    if estimate.unnamed:
+        yield f"  {style(_silence_text(estimate.unnamed), 'warning')}"
     given_up = max(figure.unfinished for figure in estimate.figures)
     if given_up:
         yield f"  up to {given_up:,} of the runs had no end after {sampling.longest:,} steps: they count as either"
     yield style(f"  {estimate.steps:,} steps", "faint")
+
+
+def _guaranteed_text(bounds: Bounds | None) -> str:
+    return "" if bounds is None else bounds_text(bounds)
+
+
+def _silence_text(unnamed: Sequence[Sequence[tuple[str, Value]]]) -> str:
+    """Return in how many situations a given plan waits without saying so, with the first one."""
+    count = "one situation" if len(unnamed) == 1 else f"{len(unnamed):,} situations"
+    clauses = [f"`{name}` is {value_text(value)}" for name, value in unnamed[0]]
+    where = f"where {some(clauses)}" if clauses else "before anything has happened"
+    return f"it waits in {count} that the plan does not name, for example {where}"
 
 
 def _numbers(figure: AspectEstimate | ValueEstimate, sampling: Sampling) -> tuple[str, str]:
@@ -102,7 +121,9 @@ def sentence(figure: AspectEstimate | ValueEstimate, estimate: Estimate) -> str:
     """Return the estimate of one figure in a sentence."""
     sampling = estimate.sampling
     number, between = _numbers(figure, sampling)
-    return f"estimated {number}, {between} ({100 * sampling.confidence:.6g} % sure), scheduler {sampling.scheduler}"
+    how = f"scheduler {sampling.scheduler}" if estimate.unnamed is None else "of the given plan"
+    exact = "" if figure.guaranteed is None else f", which guarantees {bounds_text(figure.guaranteed)}"
+    return f"estimated {number}, {between} ({100 * sampling.confidence:.6g} % sure), {how}{exact}"
 
 
 def estimate_data(
@@ -125,6 +146,7 @@ def estimate_data(
                 "given_up": figure.unfinished,
                 "low": figure.bounds.low,
                 "high": figure.bounds.high,
+                **_guaranteed_data(figure),
                 "asked": _asked_data(figure, thresholds),
             }
             for figure in estimate.figures
@@ -135,13 +157,21 @@ def estimate_data(
             "mean": estimate.value.mean,
             "low": None if isinf(estimate.value.bounds.low) else float(estimate.value.bounds.low),
             "high": None if isinf(estimate.value.bounds.high) else float(estimate.value.bounds.high),
+            **_guaranteed_data(estimate.value),
             "asked": _asked_data(estimate.value, thresholds),
         },
         "values": None
         if estimate.values is None
         else [{"value": number_data(value), "share": float(share)} for value, share in estimate.values.chances],
         "steps": estimate.steps,
+        **({} if estimate.unnamed is None else {"silent_in": [dict(one) for one in estimate.unnamed]}),
     }
+
+
+def _guaranteed_data(figure: AspectEstimate | ValueEstimate) -> Data:
+    """Return what a given plan guarantees, if one was given."""
+    bounds = figure.guaranteed
+    return {} if bounds is None else {"guaranteed": {"low": number_data(bounds.low), "high": number_data(bounds.high)}}
 
 
 def _asked_data(figure: AspectEstimate | ValueEstimate, thresholds: Sequence[Asking]) -> list[Data]:

@@ -146,6 +146,7 @@ def _plan_data(point: PlanFigures) -> Data:
     return {
         "figures": [_figure_data(aspect, bounds) for aspect, bounds in point.figures],
         "situations": [{"sees": dict(one.observation), "steps": list(one.steps)} for one in situations],
+        **({"never": list(point.plan.never)} if point.plan is not None and point.plan.never else {}),
     }
 
 
