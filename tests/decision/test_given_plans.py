@@ -18,6 +18,7 @@ from tests.support.generators.decision_games import NAME, ROLE, Draft, decision_
 from tests.support.random_examples import examples
 
 import cplc
+from cplc.cli.main import run
 from cplc.compilation import CplCompilation
 from cplc.compilation.findings import analysis_finding
 from cplc.compilation.participants import AnalysisOptions, ParticipantQuery, estimate_participant, participants
@@ -261,6 +262,58 @@ def test_report_with_several_plans_of_an_agent_is_refused() -> None:
     line = {"plan": {"situations": [_CHEAP]}}
     estimate = _estimate(_shop(), {"agents": [{"agent": "Pia", "aspects": advice, "lines": [line]}]})
     assert _guaranteed(estimate)["achievement"].low == Fraction(4, 5)
+
+
+def test_model_that_only_counts_agents_is_not_played() -> None:
+    market = cplc.compile((_EXAMPLES / "marketplace.cpl").read_text().replace("buyers: 1..12 = 3", "buyers: 1..12 = 6"))
+    (query, *_) = participants(market, ["Sam"])
+    with pytest.raises(ResourceExhausted, match="only counted"):
+        _estimate(query, {"situations": [{"sees": {"ask[1]": True}, "steps": ["offer[1]"]}]}, Sampling(1))
+
+
+_ROUND = """
+protocol Round sync {
+  role A
+  role B
+  A -> B : ping               repeatable
+  B -> A : pong  after ping   repeatable
+  agent Ann plays A {
+    goal pong
+    value pong: +1, ping: -2
+    believes B when ping: pong 0.5 | silent 0.5
+  }
+}
+"""
+
+
+def test_runs_of_a_plan_that_goes_round_forever_count_as_either() -> None:
+    (query,) = participants(cplc.compile(_ROUND))
+    estimate = _estimate(query, {"situations": [{"sees": {}, "steps": ["ping"]}]}, Sampling(3))
+    assert [one.unfinished for one in estimate.figures] == [3, 3, 3]
+    assert all(one.bounds == Bounds(0.0, 1.0) for one in estimate.figures)
+    assert _guaranteed(estimate)["conformance"].low == 0
+    once = _estimate(query, {"situations": [{"sees": {"ping": False}, "steps": ["ping"]}]})
+    assert {aspect: float(one.low) for aspect, one in _guaranteed(once).items()} == pytest.approx(
+        {"conformance": 1, "achievement": 0.5, "benefit": 0, "value": -1.5}
+    )
+    _check_intervals(once)
+
+
+def test_files_that_cannot_be_read_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol, plan = tmp_path / "shop.cpl", tmp_path / "plan.json"
+    protocol.write_text(_SHOP, encoding="utf-8")
+
+    def refusal() -> str:
+        assert run(["analyze", str(protocol), "--runs", "2", "--plan", str(plan)]) == 2
+        return capsys.readouterr().err
+
+    plan.write_bytes(b"\xff\xfe{}")
+    assert "it is not UTF-8" in refusal()
+    monkeypatch.setattr("cplc.decision.plan_document.MAX_PLAN_BYTES", 10)
+    plan.write_text('{"situations": []}', encoding="utf-8")
+    assert "more than 10 bytes" in refusal()
 
 
 # --- comparison with the judge

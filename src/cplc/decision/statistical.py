@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
@@ -28,7 +29,7 @@ from cplc.system.participant import Aspect, Event, Participant
 
 if TYPE_CHECKING:
     from cplc.decision.given_plans import GivenPlan, PlayedPlan
-    from cplc.decision.played_strategy import StrategySampler
+    from cplc.decision.played_strategy import Played, StrategySampler
 
 # --- Exact confidence intervals of a binomial proportion (Clopper and Pearson 1934)
 
@@ -235,30 +236,45 @@ def estimate_of_plan(
 
     for aspect in aspects:
         plan, sampler, chance = played(aspect)
-        good = sum(sampler.play(chance).is_success for _ in range(sampling.runs))
+        runs = _finished_runs(sampler, chance, sampling.runs)
+        good, lost = sum(run.is_success for run in runs), sampling.runs - len(runs)
         (guaranteed,) = plan.problem.figures_of(plan.plans)
-        figures.append(replace(_aspect_estimate(aspect, good, 0, sampling), guaranteed=guaranteed))
+        figures.append(replace(_aspect_estimate(aspect, good, lost, sampling), guaranteed=guaranteed))
         steps += sampler.steps
     value = None
     if participant.worth:
         plan, sampler, chance = played("value")
         benefit = plan.problem.benefit_of(plan.plans)
-        totals = [sampler.play(chance).reward for _ in range(sampling.runs)]
+        runs = _finished_runs(sampler, chance, sampling.runs)
         (guaranteed,) = plan.problem.figures_of(plan.plans)
-        unit = float(plan.problem.rewards.unit)
-        value = _value_estimate(totals, sampler.reward_range(), unit, sampling.confidence)
-        value = replace(value, guaranteed=guaranteed)
+        if runs:
+            span = sampler.reward_range() if len(runs) == sampling.runs else None
+            totals = [run.reward for run in runs]
+            value = _value_estimate(totals, span, float(plan.problem.rewards.unit), sampling.confidence)
+            value = replace(value, guaranteed=guaranteed)
         steps += sampler.steps
+        good = sum(run.reward > 0 for run in runs)
         if benefit is None:
             # The world decides about the sum, so that it is followed through all parts together.
-            plan, sampler, chance = played("benefit")
-            good = sum(sampler.play(chance).is_success for _ in range(sampling.runs))
-            (benefit,) = plan.problem.figures_of(plan.plans)
-            steps += sampler.steps
-        else:
-            good = sum(total > 0 for total in totals)
-        figures.append(replace(_aspect_estimate("benefit", good, 0, sampling), guaranteed=benefit))
+            runs, good = [], 0
+            with suppress(ResourceExhausted):
+                plan, sampler, chance = played("benefit")
+                (benefit,) = plan.problem.figures_of(plan.plans)
+                runs = _finished_runs(sampler, chance, sampling.runs)
+                good = sum(run.is_success for run in runs)
+                steps += sampler.steps
+        lost = sampling.runs - len(runs)
+        figures.append(replace(_aspect_estimate("benefit", good, lost, sampling), guaranteed=benefit))
     return Estimate(participant.name, sampling, False, tuple(figures), None, steps, value, tuple(unnamed))
+
+
+def _finished_runs(sampler: StrategySampler, chance: Random, count: int) -> list[Played]:
+    """Return the runs that end, of so many."""
+    runs = []
+    for _ in range(count):
+        with suppress(ResourceExhausted):
+            runs.append(sampler.play(chance))
+    return runs
 
 
 def _value_estimate(

@@ -77,7 +77,9 @@ def _lines(estimate: Estimate, thresholds: Sequence[Asking], style: Style) -> It
         yield f"  {style(_silence_text(estimate.unnamed), 'warning')}"
     given_up = max(figure.unfinished for figure in estimate.figures)
     if given_up:
-        yield f"  up to {given_up:,} of the runs had no end after {sampling.longest:,} steps: they count as either"
+        why = f"had no end after {sampling.longest:,} steps"
+        why += ", or the sum of their values has no model" if is_given else ""
+        yield f"  up to {given_up:,} of the runs {why}: they count as either"
     yield style(f"  {estimate.steps:,} steps", "faint")
 
 
