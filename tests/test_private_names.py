@@ -42,7 +42,7 @@ def _uses(tree: ast.Module) -> Iterator[str]:
     """Yield the private names that a module imports, reads from other objects or patches."""
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(value=ast.Name(id="self" | "cls")):
+            case ast.Attribute(value=ast.Name(id="self" | "cls" | "os" | "psutil")):
                 pass
             case ast.Attribute(attr=name) if _is_private(name):
                 yield name

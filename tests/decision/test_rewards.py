@@ -160,7 +160,7 @@ def test_benefit_by_ordered_distributions_is_that_of_the_joint_model(
     by_order = analyse(*given, exact=exact, sensitivity=False).figure("benefit") if given[1].worth else None
     if by_order is None:
         return
-    with patch("cplc.decision.total_reward._ordered_benefit", return_value=None) as without:
+    with patch("cplc.decision.total_reward.ordered_benefit", return_value=None) as without:
         joint = analyse(*given, exact=exact, sensitivity=False).figure("benefit")
     event(f"a joint model would be needed: {without.called}")
     for one, other in ((by_order.guaranteed, joint.guaranteed), (by_order.best, joint.best)):

@@ -386,7 +386,7 @@ def test_metrics_are_left_out_and_are_no_empty_log() -> None:
 
 
 def test_size_of_a_span_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "_MAX_NODES", 50)
+    monkeypatch.setattr(otlp, "MAX_NODES", 50)
     large = _span("large", 0, 1, a=list(range(100)))
     items = _items(_traces(_span("a", 0, 1), large, _span("b", 2, 3)), "otlp")
     assert [one.fields["name"] for one in items if isinstance(one, Record)] == ["a", "a", "b", "b"]

@@ -301,7 +301,7 @@ def test_log_that_cannot_be_followed_is_refused(name: str, tmp_path: Path, capsy
     protocol.write_text(_PROTOCOL, encoding="utf-8")
     log.write_bytes(gzip.compress(_event(1).encode()) if name.endswith(".gz") else f"[{_event(1)}]".encode())
     assert run(["monitor", str(protocol), str(log), "--follow"]) == 2
-    assert "--follow reads JSON lines, CSV and XES" in capsys.readouterr().err
+    assert "--follow reads JSON lines, CSV, XES" in capsys.readouterr().err
 
 
 def test_table_and_xml_are_followed_into_the_new_file(start: Callable[..., Followed], tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ protocol P {
 }
 """
     compilation = _compiled(text)
-    (question,) = compilation._hazards
+    (question,) = (one for one in compilation.questions() if "range" in one.question.name)
     assert _result(compilation, question)[0] == "unknown"
 
 

@@ -324,7 +324,7 @@ def _total_reward_and_figure(
     if not with_benefit:
         return TotalReward(*means, None, why), Figure.unknown("benefit", "it was not computed")
     try:
-        figure = _ordered_benefit(cache, lots, taking_part) or _joint_benefit(cache, lots, taking_part)
+        figure = ordered_benefit(cache, lots, taking_part) or _joint_benefit(cache, lots, taking_part)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
     return TotalReward(*means, None, why), figure
@@ -527,7 +527,7 @@ def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Compo
     return cache.listed(_joint_component(cache, lots), MAX_PLAIN_STATES)
 
 
-def _ordered_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure | None:
+def ordered_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent], taking_part: bool) -> Figure | None:
     """Return the probability of a positive total reward where the distributions of components can be compared.
 
     Of plans that take part in one component, the best is the largest distribution there, with those of all others.

@@ -17,7 +17,7 @@ from cplc.records import dataclass
 
 MAX_SPAN: Final = 16 << 20
 """Bytes of a span: conversations with a model are in its attributes."""
-_MAX_NODES: Final = 1_000_000
+MAX_NODES: Final = 1_000_000
 """Values of a span, a resource or a scope."""
 _MAX_EVENTS: Final = 10_000
 """Events of a span that are records."""
@@ -86,7 +86,7 @@ class _Builder:
 
     @property
     def is_too_large(self) -> bool:
-        return self._nodes > _MAX_NODES
+        return self._nodes > MAX_NODES
 
     def feed(self, event: str, value: object) -> None:
         if event == "map_key":
@@ -220,7 +220,7 @@ class _Documents:
         at = self._built_at
         if builder.is_too_large:
             place = f"{self._name}:document {self._number}"
-            yield Garbage(place, f"a part of it has more than {_MAX_NODES:,} values", exceeds_limit=True)
+            yield Garbage(place, f"a part of it has more than {MAX_NODES:,} values", exceeds_limit=True)
             return
         value = builder.value
         match at:

@@ -168,6 +168,18 @@ def reflowed(page: str, width: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def file_text(name: str) -> str:
+    """Return the name of a file; a part of the standard library as imports name it."""
+    if not name.endswith(".cpl") or "stdlib" not in name:
+        return name
+    from cplc.runtime.file_access import shipped
+
+    library = f"{shipped('stdlib').as_posix()}/"
+    if not name.startswith(library):
+        return name
+    return f"std.{name.removeprefix(library).removesuffix('.cpl').replace('/', '.')}"
+
+
 class Places:
     """Texts of places: the file of the last place is not named again."""
 
@@ -180,4 +192,4 @@ class Places:
         if span.source.name == self._file:
             return f"line {line}"
         self._file = span.source.name
-        return printable(f"{self._file}:{line}")
+        return printable(f"{file_text(span.source.name)}:{line}")

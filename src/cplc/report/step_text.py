@@ -12,7 +12,7 @@ from cplc.control_characters import printable
 from cplc.language.durations import duration_text
 from cplc.language.lifecycle import UNANSWERED
 from cplc.logic.expressions import Value, value_text
-from cplc.report.layout import DEFAULT_WIDTH
+from cplc.report.layout import DEFAULT_WIDTH, file_text
 from cplc.source import Span
 from cplc.system.commitments import last_move_of, standing_of, standing_text
 from cplc.system.interpreter import holds
@@ -35,7 +35,7 @@ HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 
 def place(span: Span | None) -> str:
     """Return the file and line."""
-    return "" if span is None else printable(f"{span.source.name}:{span.position[0]}")
+    return "" if span is None else printable(f"{file_text(span.source.name)}:{span.position[0]}")
 
 
 def remark_text(remark: Remark) -> str:
