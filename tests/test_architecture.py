@@ -40,6 +40,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "logs": {"source", "diagnostics", "logic", "system"},
     "report": {
         "source",
+        "runtime",
         "diagnostics",
         "logic",
         "system",

@@ -174,19 +174,19 @@ def test_numbered_instance_beside_terminal_is_not_proved() -> None:
 @examples(12)
 @given(orders(), orders())
 def test_one_instance_shows_what_a_new_version_breaks(old: Order, new: Order) -> None:
-    found = []
+    outcomes = []
     for count in ("", "1", "2"):
         versions = _compilation(old.keyed(), count), _compilation(new.keyed(), count)
         before, after, notes = versions[0].comparable_with(versions[1])
         comparison = compare(Match(before.system, after.system, {}))
         assume(not comparison.newly.incomplete and not comparison.no_longer.incomplete)
         assert bool(notes) is not bool(count)
-        found.append((comparison.is_breaking, comparison.has_lost))
-    assert len(set(found)) == 1, found
+        outcomes.append((comparison.is_breaking, comparison.has_lost))
+    assert len(set(outcomes)) == 1, outcomes
 
 
 def test_an_export_says_that_it_has_a_few_of_any_number() -> None:
     text = "protocol P { role A role B for each k: id { A -> B : m } property p: forall x in k: AG (m[x] -> m[x]) }"
-    asked = _compilation(f"cpl 2\n{text}")
-    assert "instances of k: 2, of any number" in asked.export("smv", asked.questions(["p"])).text
-    assert "of any number" not in _compilation(f"cpl 2\n{text}", "2").export("smv", asked.questions(["p"])).text
+    compilation = _compilation(f"cpl 2\n{text}")
+    assert "instances of k: 2, of any number" in compilation.export("smv", compilation.questions(["p"])).text
+    assert "of any number" not in _compilation(f"cpl 2\n{text}", "2").export("smv", compilation.questions(["p"])).text
