@@ -287,6 +287,9 @@ class References:
             notes = (Note(f"`{name.text}` is a value of `{member_of}`: compare it with a value of that type"),)
         elif not notes and member is not None and (holders := messages_with_field(member, scope.signature)):
             notes = (suggestion(f"`{member}` is a field of {listed(holders)}", *holders),)
+        elif not notes and member is None and (holders := messages_with_field(name.text, scope.signature)):
+            fields = [f"{holder}.{name.text}" for holder in holders]
+            notes = (suggestion(f"`{name.text}` is a field of {listed(holders)}: write {listed(fields)}", *fields),)
         elif not notes and (names := names_of_place(place, scope.signature)):
             notes = (Note(names),)
         elif not notes and scope.signature is None:
