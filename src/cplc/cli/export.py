@@ -166,7 +166,7 @@ def _decision(compilation: CplCompilation, agent: str, *, is_game: bool) -> Expo
 
 
 def _games(request: Request, queries: Sequence[ParticipantQuery]) -> Export:
-    """Return the game under the first assumption of a participant, and a companion file for each other assumption."""
+    """Return the game under a participant's first assumption; each further assumption is a companion file."""
     from cplc.compilation.explored_game import explored_game
     from cplc.export import prism_game
 

@@ -57,7 +57,7 @@ class _Rule:
 
 
 class GivenPlan:
-    """The plan of a document, checked against a participant; raises `UnreadablePlan` if it does not fit."""
+    """A plan from a document that fits its participant; raises `UnreadablePlan` if it does not."""
 
     def __init__(self, system: System, participant: Participant, stated: StatedPlan) -> None:
         self.system, self._participant = system, participant

@@ -71,7 +71,7 @@ class Mdp:
         return None
 
     def reachability_values(self, goal_states: bytes, worst: bool) -> list[Number] | None:
-        """Return the value of each state of a composition, without its arrays; None if they are needed."""
+        """Return what each composed state is worth, without arrays; None if they are needed."""
         return None
 
     def with_chances(self, chances: Sequence[EventProbability]) -> Mdp:
